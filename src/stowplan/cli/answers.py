@@ -22,7 +22,8 @@ output_option = click.option(
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="Output format; wide adds columns to tables, also beyond the width of the terminal; html is a page.",
+    help="Output format; wide adds columns to tables, also beyond the width of the terminal; html is one file with "
+    "the views of 'stowplan web', which opens from disk.",
 )
 as_option = click.option(
     "--as",
@@ -34,7 +35,9 @@ as_option = click.option(
 
 
 def print_answer(answer: Any, output: str, lines: Callable[[Layout], Iterable[str]], top: int = DEFAULT_TOP) -> None:
-    """Prints an answer in the format; `lines` renders it as text."""
+    """Prints an answer in the format, unless that is "printed"; `lines` renders it as text."""
+    if output == "printed":
+        return
     if output == "json":
         from stowplan.api import codec
 

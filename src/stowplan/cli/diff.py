@@ -14,6 +14,7 @@ from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
     from stowplan.simulator.what_if.diff import ComparedRun
+    from stowplan.simulator.what_if.records import DiffAnswer
 
 _DEFAULT = "default"
 _PLUGIN = re.compile(r".*\.py(:\w+)?|[\w.]+:\w+")
@@ -32,10 +33,10 @@ EXIT_DIFFERENT = 1
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "wide", "json", "yaml"]),
+    type=click.Choice(["text", "wide", "json", "yaml", "html"]),
     default="text",
     show_default=True,
-    help="Output format; 'wide' lists pods.",
+    help="Output format; 'wide' lists pods; 'html' is one file with both maps side by side.",
 )
 @click.option("--all", "everything", is_flag=True, help="List every pod and workload.")
 def diff(
@@ -78,6 +79,8 @@ def diff(
     answer = difference(*runs)
     if output in ("json", "yaml"):
         sys.stdout.buffer.write((to_json if output == "json" else to_yaml)(answer))
+    elif output == "html":
+        _print_report(runs[0], runs[1], answer)
     else:
         console = Console()
         width = console.width if console.is_terminal else None
@@ -85,6 +88,27 @@ def diff(
             click.echo(line)
     differs = bool(answer.moved or answer.now_placed or answer.now_waiting or answer.only_after or answer.only_before)
     click.get_current_context().exit(EXIT_DIFFERENT if exit_code and differs else 0)
+
+
+def _print_report(before: ComparedRun, after: ComparedRun, answer: DiffAnswer) -> None:
+    from stowplan.cli.report import print_comparison
+    from stowplan.cli.web_what_if import map_of
+    from stowplan.simulator.what_if.diff_text import diff_lines
+    from stowplan.web.what_if import ComparedRuns, RunMaps
+
+    maps = [None if run.cluster is None else map_of(run.cluster) for run in (before, after)]
+    compared = ComparedRuns(
+        id="1",
+        kind="diff",
+        state="done",
+        command="",
+        before=before.name,
+        after=after.name,
+        sentence=answer.sentence,
+        answer=answer,
+        text=tuple(diff_lines(answer, None, wide=True, everything=False)),
+    )
+    print_comparison(compared, RunMaps(before=maps[0], after=maps[1]))
 
 
 class _Side:

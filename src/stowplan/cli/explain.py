@@ -56,24 +56,32 @@ def explain(pod: str | None, request: StateRequest, profile: str, top: int, ever
     if remote is not None:
         answer = _ask_scheduler(remote, pod, request.namespace, profile, top)
     else:
-        with request.open(_recording(pod, top)) as state:
+        with request.open(_recording(pod, top, timeline=output == "html")) as state:
             state.insight.check_profile(profile)
             answer = _answer(state, pod, request.namespace, profile, top, details=everything)
+            if output == "html":
+                from stowplan.cli.report import print_explanation
+
+                print_explanation(state, answer)
+                output = "printed"
     click.get_current_context().exit(EXIT_PENDING if _print(answer, output, top) else 0)
 
 
-def _recording(pod: str | None, top: int) -> RunOptions | None:
-    """Explains the pod's decision in a simulation when it is made."""
-    if pod is None:
-        return None
+def _recording(pod: str | None, top: int, *, timeline: bool) -> RunOptions | None:
+    """Explains the pod's decision in a simulation when it is made, and records the timeline if wanted."""
     from stowplan.cli.state import RunOptions
     from stowplan.insight.placed import explain_decided
+    from stowplan.simulator.timeline import RunTimeline
+
+    recorded = RunTimeline(by_attempts=True) if timeline else None
+    if pod is None:
+        return RunOptions(timeline=recorded)
 
     def examine(decision: Decision, attempt: int) -> PlacedExplanation | None:
         known = (decision.pod.name, decision.pod.key, decision.pod.uid)
         return explain_decided(decision, top=top) if pod in known else None
 
-    return RunOptions(examine=examine)
+    return RunOptions(examine=examine, timeline=recorded)
 
 
 def _ask_scheduler(remote: RemoteScheduler, pod: str | None, namespace: str, profile: str, top: int) -> Answer:

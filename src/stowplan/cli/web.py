@@ -118,12 +118,10 @@ def web(
 
 def serve_state(state: State, options: WebOptions) -> None:
     """Serves the page of a state until it is interrupted."""
-    from stowplan.cli.web_what_if import StateWhatIf
-    from stowplan.web.what_if import WhatIfRuns
+    from stowplan.cli.web_what_if import offer_what_if
 
     with _source(state) as source:
-        source.what_if = WhatIfRuns(StateWhatIf(state))
-        source.shown.features += ["what-if", "compare"]
+        offer_what_if(source, state)
         with _serving(*pages_of(source), options):
             _wait()
 

@@ -18,7 +18,8 @@ from stowplan.simulator.what_if.run import ClusterRun, Setup
 from stowplan.simulator.what_if.text import what_if_lines
 from stowplan.web.columns import Times, copy_nodes
 from stowplan.web.mirror import Mirror
-from stowplan.web.what_if import Change, RunMaps, WhatIfHost, WhatIfResult
+from stowplan.web.source import StateSource
+from stowplan.web.what_if import Change, RunMaps, WhatIfHost, WhatIfResult, WhatIfRuns
 from stowplan.web.wire import NodeMap
 
 _TEXT_WIDTH = 100
@@ -26,6 +27,12 @@ _NUMBER_OF_VALUES = {
     "add": 2, "drain": 1, "fail": 1, "cordon": 1, "uncordon": 1, "taint": 2, "label": 2, "set": 2, "scale": 1,
     "delete": 1, "weight": 1, "without": 1, "again": 1,
 }  # fmt: skip
+
+
+def offer_what_if(source: StateSource, state: State) -> None:
+    """Lets the page ask about changes of the state."""
+    source.what_if = WhatIfRuns(StateWhatIf(state))
+    source.shown.features += ["what-if", "compare"]
 
 
 class StateWhatIf(WhatIfHost):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stowplan.cli.answers import print_page
 from stowplan.cli.command import Command
 from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins
 from stowplan.cli.state_options import StateRequest, state_options
@@ -17,8 +16,10 @@ if TYPE_CHECKING:
     from stowplan.cli.state import State
     from stowplan.simulator.what_if.answer import WhatIfQuestion
     from stowplan.simulator.what_if.records import WhatIfAnswer
+    from stowplan.simulator.what_if.run import ClusterRun
 
 EXIT_SOME_PENDING = 3
+_TEXT_WIDTH = 100
 
 _ORDER = "stowplan.what_if.order"
 _CHANGES = (
@@ -70,7 +71,7 @@ def _change(*names: str, metavar: str, text: str, nargs: int = 1) -> Callable[[A
     type=click.Choice(["text", "wide", "json", "yaml", "html"]),
     default="text",
     show_default=True,
-    help="Output format; 'wide' adds reasons and use by zone; 'html' is a page of its own.",
+    help="Output format; 'wide' adds reasons and use by zone; 'html' is one file with the views of 'stowplan web'.",
 )
 @click.option("--all", "everything", is_flag=True, help="List every workload and name.")
 def what_if(
@@ -130,11 +131,31 @@ def what_if(
         raise click.UsageError("Missing a change, --fit, --enough or --removable.")
     with opened.open(RunOptions(seed=seed, always=True)) as state:
         run = ClusterRun(state.simulation, state.recorder, Setup(state.config, {**REGISTRY, **state.plugins}))
-        answer = answer_of(run, _question(request, state, order, fit, most, enough, removable, by))
+        question = _question(request, state, order, fit, most, enough, removable, by)
+        answer = _report(run, question, state) if output == "html" else answer_of(run, question)
     _print(answer, output, everything)
     if answer.plugin_bugs:
         ctx.exit(EXIT_PLUGIN_BUG)
     ctx.exit(EXIT_SOME_PENDING if _some_wait(answer) else 0)
+
+
+def _report(run: ClusterRun, question: WhatIfQuestion, state: State) -> WhatIfAnswer:
+    """Prints the answer as a report; the state itself stays as it is."""
+    from stowplan.cli.report import print_comparison
+    from stowplan.cli.web_what_if import map_of
+    from stowplan.simulator.what_if.answer import what_if_and_run
+    from stowplan.simulator.what_if.text import what_if_lines
+    from stowplan.web.what_if import ComparedRuns, RunMaps
+
+    copy = run.copy()
+    copy.rest()
+    before = map_of(copy.simulation.engine.cluster)
+    answer, changed = what_if_and_run(copy, question)
+    maps = RunMaps(before=before, after=map_of(changed.simulation.engine.cluster))
+    text = tuple(what_if_lines(answer, _TEXT_WIDTH))
+    compared = ComparedRuns(id="1", state="done", command="", sentence=answer.sentence, answer=answer, text=text)
+    print_comparison(compared, maps, state, "#/what-if")
+    return answer
 
 
 def _some_wait(answer: WhatIfAnswer) -> bool:
@@ -263,7 +284,6 @@ def _print(answer: WhatIfAnswer, output: str, everything: bool) -> None:
         sys.stdout.buffer.write((to_json if output == "json" else to_yaml)(answer))
         return
     if output == "html":
-        print_page(answer)
         return
     console = Console()
     width = console.width if console.is_terminal else None

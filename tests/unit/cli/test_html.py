@@ -1,12 +1,14 @@
-"""`-o html`: one page that needs nothing else."""
+"""`-o html`: one file that needs nothing else."""
 
 from __future__ import annotations
 
+import json
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
+from tests.unit.web.test_report import contents
 
 from stowplan.cli.main import cli
 
@@ -39,26 +41,45 @@ class Checker(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "text"),
-    [
-        ("explain b", 3, "Insufficient cpu"),
-        ("explain a", 0, "ant"),
-        ("explain", 3, "default/b"),
-        ("why-not b ant", 3, "NodeResourcesFit"),
-        ("what-if --drain ant", 0, "What if"),
-        ("what-if --fit b", 3, "How many more fit"),
-    ],
-)
-def test_pages(arguments: str, status: int, text: str, tmp_path: Path) -> None:
-    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+def run(arguments: str, folder: Path) -> Result:
+    (folder / "cluster.yaml").write_text(CLUSTER)
     command, *rest = arguments.split()
-    result = CliRunner().invoke(cli, [command, "-f", str(tmp_path / "cluster.yaml"), *rest, "-o", "html"])
-    assert result.exit_code == status, result.output
+    return CliRunner().invoke(cli, [command, "-f", str(folder / "cluster.yaml"), *rest, "-o", "html"])
+
+
+def test_answers_without_views(tmp_path: Path) -> None:
+    result = run("why-not b ant", tmp_path)
+    assert result.exit_code == 3, result.output
     page = result.stdout
     assert page.startswith("<!doctype html>")
-    assert text in page
+    assert "NodeResourcesFit" in page
     checker = Checker()
     checker.feed(page)
     assert not checker.open
     assert checker.names.isdisjoint({"script", "link", "img", "src", "href", "onclick", "iframe"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "start", "path", "text"),
+    [
+        ("simulate", 3, "#/map", "pending", "1 CPU"),
+        ("explain b", 3, "#/pod/default/b", "explain/default/b", "Insufficient cpu"),
+        ("explain a", 0, "#/pod/default/a", "points/default/a", "default/a"),
+        ("explain", 3, "#/pending", "pending", "default/b"),
+        ("what-if --drain ant", 0, "#/what-if", "run/1", "Without node ant"),
+        ("what-if --fit b", 3, "#/what-if", "run/1", "replicas"),
+        ("diff default default", 0, "#/compare", "run/1", "No difference"),
+    ],
+)
+def test_reports(arguments: str, status: int, start: str, path: str, text: str, tmp_path: Path) -> None:
+    result = run(arguments, tmp_path)
+    assert result.exit_code == status, result.output
+    found = contents(result.stdout_bytes)
+    assert found["start"] == start
+    assert text in json.dumps(found["answers"][path])
+    assert {"hello", "map", "pending"} <= found["answers"].keys()
+    if arguments == "simulate":
+        assert {"run/events", "history", "pods", "config", "queue", "node/ant", "fit/default/b"} <= found[
+            "answers"
+        ].keys()
+        assert run(arguments, tmp_path).stdout_bytes == result.stdout_bytes

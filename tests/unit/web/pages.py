@@ -15,6 +15,7 @@ from stowplan.cli.state import StateSource as Given
 from stowplan.cli.state import open_state
 from stowplan.cli.web import pages_of
 from stowplan.cli.web_state import recorded_decisions, state_source
+from stowplan.cli.web_what_if import offer_what_if
 from stowplan.config.defaults import default_configuration
 from stowplan.config.options import ServingOptions
 from stowplan.insight.insight import Insight
@@ -85,7 +86,9 @@ def shown(folder: Path, *objects: Any) -> Iterator[Browser]:
     owner = ThreadOwner()
     with open_state(Given((str(file),)), default_configuration(), {}, options=recorded_decisions()) as state:
         try:
-            with served(state_source(state, owner)) as browser:
+            source = state_source(state, owner)
+            offer_what_if(source, state)
+            with served(source) as browser:
                 yield browser
         finally:
             owner.close()

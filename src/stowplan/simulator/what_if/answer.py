@@ -140,7 +140,8 @@ def compared_run(run: ClusterRun, name: str, again: str, namespace: str, by: str
     requests = largest_requests((pod.requests for pod in report.pods), BASIC_RESOURCES)
     workloads = _explained(run, report, compare((), report.pods).workloads)
     reasons = {each.workload: each.why for each in workloads if each.why}
-    return ComparedRun(name, report.pods, totals_of(run, report, by, requests), group_of_nodes(run, by), reasons)
+    totals, cluster = totals_of(run, report, by, requests), run.simulation.engine.cluster
+    return ComparedRun(name, report.pods, totals, group_of_nodes(run, by), reasons, cluster)
 
 
 def apply_changes(run: ClusterRun, question: WhatIfQuestion) -> tuple[ClusterRun, Effects, list[str]]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from stowplan.cache import Cluster
 from stowplan.simulator.what_if.difference import PlacedPod, compare
 from stowplan.simulator.what_if.recorded_run import RecordedRun
 from stowplan.simulator.what_if.records import WHAT_IF_VERSION, DiffAnswer, PodDifference, Totals, Why
@@ -23,6 +24,8 @@ class ComparedRun(NamedTuple):
     """The zone, or another label, by node."""
     reasons: Mapping[str, Why] = {}
     """Why workloads wait, if it is known."""
+    cluster: Cluster | None = None
+    """The nodes at the end of a simulation."""
 
 
 def recorded(run: RecordedRun) -> ComparedRun:

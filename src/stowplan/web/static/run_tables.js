@@ -37,7 +37,10 @@ export function figuresTable(run) {
     rows.push([`${name}, largest free amount`, old.largestHole, use.largestHole, (value) => amount(use.resource, value), 0]);
     rows.push([`nodes with room for ${amount(use.resource, use.largestRequest)} ${name}`, old.nodesForLargest, use.nodesForLargest, count, 1]);
   }
-  const cell = (value, other, text, better) => el('td', { class: `number${better && (value - other) * better > 0 ? ' better' : ''}` }, text(value), better && (value - other) * better > 0 && el('span', { class: 'unseen' }, ' (better)'));
+  const cell = (value, other, text, better) => {
+    const isBetter = (value - other) * better > 0;
+    return el('td', { class: isBetter ? 'number better' : 'number' }, text(value), isBetter && el('span', { class: 'unseen' }, ' (better)'));
+  };
   return section('Figures', '', el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': 'Figures' }, el('table', { class: 'table' },
     el('thead', {}, el('tr', {}, ['', run.before, run.after].map((text) => el('th', { scope: 'col' }, text || el('span', { class: 'unseen' }, 'figure'))))),
     el('tbody', {}, rows.map(([name, old, now, text, better]) => el('tr', {}, el('td', {}, name), cell(old, now, text, better), cell(now, old, text, better)))))));

@@ -157,8 +157,13 @@ async function showRun(run, place, signal) {
     answer.budgets.length > 0 && section('Budgets in the way', '', el('ul', { class: 'plain' }, answer.budgets.map((each) => el('li', {}, `${each.budget} allows ${count(each.allowed)}; ${plural(each.pods, 'pod')} have to leave`)))),
     figuresTable(run),
     run.command && section('The same on the command line', '', el('pre', { class: 'command', tabindex: 0 }, run.command), copyButton('Copy', () => run.command)),
-    folded('As the command prints it', el('pre', { tabindex: 0 }, run.text.join('\n'))),
+    counted(answer) ? section('Counted', '', el('pre', { tabindex: 0 }, run.text.join('\n'))) : folded('As the command prints it', el('pre', { tabindex: 0 }, run.text.join('\n'))),
     el('p', { class: 'section' }, el('a', { class: 'button', href: route('compare', [run.id]) }, 'Compare side by side')));
+}
+
+/** Whether the question was how many replicas fit, how many nodes are enough, or which can go. */
+function counted(answer) {
+  return answer.fit || answer.enough.length > 0 || answer.removable;
 }
 
 /** A report shows the run that it contains. */
