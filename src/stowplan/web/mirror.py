@@ -18,9 +18,11 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.web.columns import NodesCopy, Times, column, flags_of, grouping_labels, node_columns, resources_of
-from stowplan.web.pod_table import PodTable
+from stowplan.web.pod_table import MAX_FEED, PodTable
 from stowplan.web.wire import (
+    Feed,
     FlagsChanged,
+    Happening,
     ListedGroup,
     NodeColumns,
     NodeMap,
@@ -32,6 +34,8 @@ from stowplan.web.wire import (
 )
 
 RING_SECONDS = 30.0
+_FEED_ITEMS = 20
+_NO_NODE = api.Node()
 
 
 @dataclass(slots=True)
@@ -78,6 +82,8 @@ class Mirror:
         """Pods on nodes, once a client has loaded them."""
         self.groups: dict[str, ListedGroup] = {}
         self.pending_pods = 0
+        self.feed: deque[Happening] = deque(maxlen=MAX_FEED)
+        """Nodes and, once the pods are loaded, pods that came or left, the newest first."""
         self._clock = clock
         self._columns_known: NodeColumns | None = None
         """All columns, kept while no node object changes; `requested` may be stale."""
@@ -97,7 +103,7 @@ class Mirror:
     def apply(self, copy: NodesCopy) -> None:
         """Takes a copy of the nodes that changed."""
         self.position = copy.position
-        batch = Batch(self.revision + 1, self._clock())
+        batch, before = Batch(self.revision + 1, self._clock()), list(self.nodes)
         if copy.nodes is not None:
             self.node_position = copy.node_position
             self._grow(max(copy.slots, default=-1) + 1)
@@ -113,6 +119,7 @@ class Mirror:
         if copy.pods is not None and self.pods is not None:
             for slot, pods in zip(copy.slots, copy.pods, strict=True):
                 batch.pods |= self.pods.put_node(slot, pods)
+        self._report(batch, before)
         self._append(batch)
 
     def publish(self, event: str, value: Any) -> None:
@@ -171,6 +178,26 @@ class Mirror:
                 self.resources, self.labels, batch.reset = resources, labels, True
                 if self.pods is not None:
                     self.pods.show(resources)
+
+    def _report(self, batch: Batch, before: list[api.Node | None]) -> None:
+        """Adds nodes and pods that came or left to the feed."""
+        time, found = self.times().now, []
+        for slot in sorted(batch.nodes):
+            old, new = before[slot] if slot < len(before) else None, self.nodes[slot]
+            if (old is None) != (new is None):
+                name = (new or old or _NO_NODE).metadata.name
+                kind = "joined" if old is None else "left"
+                found.append(Happening(time=time, kind=kind, text=f"Node {name} {kind}", node=name))
+        for pod, slot, came in self.pods.moves if self.pods is not None else ():
+            node = self.nodes[slot] or (before[slot] if slot < len(before) else None) or _NO_NODE
+            name, kind = node.metadata.name, "bound" if came else "gone"
+            text = f"{pod} is on {name}" if came else f"{pod} left {name}"
+            found.append(Happening(time=time, kind=kind, text=text, pod=pod, node=name))
+        if self.pods is not None:
+            self.pods.moves.clear()
+        if found:
+            self.feed.extendleft(found)
+            batch.others["feed"] = Feed(items=found[-_FEED_ITEMS:][::-1])
 
     def _grow(self, size: int) -> None:
         more = size - len(self.nodes)

@@ -5,6 +5,7 @@ A pod is an entry whose number stays the same while the pod is on a node; the nu
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -14,6 +15,7 @@ from stowplan.insight.workloads import workload_of
 from stowplan.web.columns import column, indexed
 from stowplan.web.wire import Ints, PodColumns, PodNames, PodsChanged
 
+MAX_FEED = 200
 PodKey = str
 """The pod's uid."""
 
@@ -27,11 +29,20 @@ class _Entry(NamedTuple):
     requests: Mapping[str, int]
 
 
+class PodMove(NamedTuple):
+    """A pod that came to a node or left it."""
+
+    pod: str
+    slot: int
+    came: bool
+
+
 def pod_table(resources: list[str], pods_of_nodes: list[tuple[Pod, ...]]) -> PodTable:
     """The pods of all nodes, by slot."""
     table = PodTable(resources)
     for slot, pods in enumerate(pods_of_nodes):
         table.put_node(slot, pods)
+    table.moves.clear()
     return table
 
 
@@ -44,6 +55,8 @@ class PodTable:
         self._free: list[int] = []
         self._of_node: dict[int, dict[PodKey, int]] = {}
         """Entries by slot and uid."""
+        self.moves: deque[PodMove] = deque(maxlen=MAX_FEED)
+        """Pods that came or left since they were last cleared."""
         self._workloads: WeakKeyDictionary[PodTemplate, str] = WeakKeyDictionary()
 
     def show(self, resources: list[str]) -> None:
@@ -57,13 +70,16 @@ class PodTable:
         present = {pod.uid: pod for pod in pods}
         for uid in [uid for uid in known if uid not in present]:
             number = known.pop(uid)
-            self._entries[number] = None
+            gone, self._entries[number] = self._entries[number], None
+            assert gone is not None
+            self.moves.append(PodMove(gone.key, slot, came=False))
             self._free.append(number)
             changed.add(number)
         for uid, pod in present.items():
             if uid not in known:
                 number = known[uid] = self._number()
                 self._entries[number] = self._entry(pod, slot)
+                self.moves.append(PodMove(pod.key, slot, came=True))
                 changed.add(number)
         return changed
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,7 +39,6 @@ from stowplan.web.wire import (
     ConfigPage,
     Fit,
     GroupPage,
-    Happening,
     Hello,
     NodeMap,
     NodePage,
@@ -59,7 +57,6 @@ MIN_REFRESH_SECONDS = 1.0
 _PENDING_SHARE = 0.02
 """Share of the time that the list of pending pods may take while it is shown."""
 _MIN_PENDING_SECONDS = 2.0
-MAX_FEED = 200
 
 T = TypeVar("T")
 PodAnswer = Callable[[Insight, FoundPod, str, int], Slices[T]]
@@ -132,8 +129,6 @@ class StateSource:
         """Computes the difference that changes make, if the host offers that."""
         self.run: Run | None = None
         """A simulation or recording from its start to its end, if the source is one; its state is that at the end."""
-        self.feed: deque[Happening] = deque(maxlen=MAX_FEED)
-        """Notable happenings, the newest first, if the host reports them."""
 
     @property
     def now(self) -> float:
@@ -279,7 +274,7 @@ class StateSource:
 
     async def queue(self) -> QueuePage:
         engine, epoch, now, start = self.engine, self.mirror.epoch, self.now, self.shown.start
-        return await self.owner.read(lambda: queue_page(engine, epoch, now, start, list(self.feed)))
+        return await self.owner.read(lambda: queue_page(engine, epoch, now, start, list(self.mirror.feed)))
 
     async def config(self) -> ConfigPage:
         return config_page(self.shown.config, self.engine.profiles)

@@ -281,7 +281,7 @@ class Happening(Wire, frozen=True):
 
     time: float
     kind: str
-    """bound, rejected, evicted, joined, left."""
+    """bound, gone, rejected, evicted, joined, left."""
     text: str
     pod: str = ""
     node: str = ""

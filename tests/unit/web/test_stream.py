@@ -69,6 +69,9 @@ class Client:
             holder = columns if key == "taints" else columns["labels"]
             put(holder, key, data["slot"], values)
 
+    def feed(self, data: Any) -> None:
+        assert 0 < len(data["items"]) <= 20
+
     def pods_(self, data: Any) -> None:
         rows = pod_rows(data, data["pod"])
         self.pods.update(rows)

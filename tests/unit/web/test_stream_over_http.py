@@ -82,9 +82,12 @@ def test_changes_arrive_and_a_reconnect_gets_those_that_it_missed(browser: Brows
         put(browser, host, node("b"))
         joined = stream.event("joined")
         assert joined["nodes"]["name"] == ["b"]
+        assert stream.event("feed")["items"][0]["text"] == "Node b joined"
         put(browser, host, pod("p", "b", requests={"cpu": 1}))
         assert stream.event("nodes")["slot"] == joined["slot"]
+        assert stream.event("feed")["items"][0]["text"] == "default/p is on b"
         last = stream.last_id
+    assert [each["kind"] for each in browser.data("queue")["feed"]] == ["bound", "joined"]
     put(browser, host, pod("q", "a", requests={"cpu": 2}))
     with streaming(browser, "?pods=1", Last_Event_ID=last) as stream:
         while 2000 not in stream.event("nodes")["requested"]["cpu"]:
