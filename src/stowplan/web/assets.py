@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
 from stowplan.serving.pages import Page, PageRequest, Pages, status_page
+from stowplan.web.access import SECURITY_HEADERS
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -58,7 +59,7 @@ def add_asset_pages(pages: Pages, assets: dict[str, Asset], prefix: str = "/") -
 def _page(request: PageRequest, asset: Asset) -> Page:
     if request.method not in ("GET", "HEAD"):
         return status_page(405, "MethodNotAllowed", "the method is not allowed; use GET")
-    headers = {"ETag": asset.etag, "Vary": "Accept-Encoding"}
+    headers = {**SECURITY_HEADERS, "ETag": asset.etag, "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match", "") == asset.etag:
         return Page(304, b"", asset.content_type, headers)
     if asset.compressed and "gzip" in request.headers.get("Accept-Encoding", ""):

@@ -14,7 +14,8 @@ import msgspec
 from stowplan.errors import StowplanError
 from stowplan.insight.workloads import Workload, WorkloadReference
 from stowplan.serving.insight_pages import ANSWER_TIMEOUT_SECONDS, MAX_TOP, problem_page
-from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
+from stowplan.serving.pages import JSON, Page, PageRequest, Pages, status_page
+from stowplan.web.access import SECURITY_HEADERS
 from stowplan.web.source import StateSource
 from stowplan.web.what_if import InvalidQuestionError
 
@@ -140,7 +141,7 @@ async def compressed(request: PageRequest, page: Page) -> Page:
     """The page, compressed if the client accepts that; 304 if the client has it."""
     content = page.content
     etag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
-    headers = {**NO_SNIFFING, "ETag": etag, "Vary": "Accept-Encoding"}
+    headers = {**SECURITY_HEADERS, "ETag": etag, "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match", "") == etag:
         return Page(304, b"", JSON, headers)
     if len(content) >= _COMPRESS_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):

@@ -18,6 +18,7 @@ from stowplan import logs
 from stowplan.errors import StowplanError
 from stowplan.serving.page_server import page_response
 from stowplan.serving.pages import status_page
+from stowplan.web.access import SECURITY_HEADERS
 from stowplan.web.source import StateSource
 
 log = logs.get(__name__)
@@ -63,7 +64,7 @@ class StreamHub:
             self._streams -= 1
 
     async def _stream(self, request: web.BaseRequest, headers: Mapping[str, str]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={**headers, **_HEADERS})
+        response = web.StreamResponse(headers={**headers, **SECURITY_HEADERS, **_HEADERS})
         await response.prepare(request)
         if request.transport is not None:
             request.transport.set_write_buffer_limits(high=_UNSENT_BYTES)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
+import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from tests.builders.engine_host import Host
 from tests.builders.objects import node, pod
+from tests.unit.serving.fakes import RIGHTS, TOKENS, FakeClient, review_rights, review_tokens
 
 from stowplan.config.defaults import default_configuration
+from stowplan.config.options import AccessOptions, ServingOptions
 from stowplan.insight.insight import Insight
+from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.observe.gauges import readings_of
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.metrics_observer import MetricsObserver
@@ -22,7 +28,9 @@ from stowplan.observe.registry import MetricRegistry
 from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.live_insight import LiveInsight, last_message
 from stowplan.scheduler.web_source import PAGE_PREFIX, LiveOwner, add_page, live_source
+from stowplan.serving import Clients, SecureServer
 from stowplan.serving.pages import Page, PageRequest, Pages
+from stowplan.web.access import CONTENT_SECURITY_POLICY
 
 
 class Live:
@@ -151,3 +159,79 @@ def test_the_page_at_ui_reads_its_data_below_insight(live: Live) -> None:
     assert f'data-api="..{PAGE_PREFIX}"'.encode() in page.content
     assert live.pages.answer(PageRequest("GET", "/ui/static/app.js")).status == 200
     assert live.pages.answer(PageRequest("GET", "/ui/static/../wire.py")).status == 404
+
+
+DATA = tuple(
+    f"{PAGE_PREFIX}{path}"
+    for path in (
+        "hello",
+        "map",
+        "pods",
+        "pending",
+        "queue",
+        "config",
+        "node/a",
+        "explain/default/big",
+        "fit/default/big",
+    )
+)
+UI = ("/ui/", "/ui/static/app.js")
+
+
+@contextmanager
+def secure(live: Live, rights: set[str]) -> Iterator[Callable[[str, str], http.client.HTTPResponse]]:
+    """Requests to a scheduler's secure port, on which bob (token t) has these rights."""
+    client = FakeClient({TOKENS: review_tokens({"t": "bob"}), RIGHTS: review_rights({"bob": rights})})
+    serving = ServingOptions(address="127.0.0.1", port=0)
+    access = AccessOptions(skip_lookup=True)
+    metrics = AccessMetrics(MetricRegistry())
+    server = SecureServer(serving, access, live.pages, metrics, lambda: Clients(client, client))
+    server.start()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    connections = []
+
+    def visit(path: str, token: str = "t") -> http.client.HTTPResponse:
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=20)
+        connections.append(connection)
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        return connection.getresponse()
+
+    try:
+        yield visit
+    finally:
+        for connection in connections:
+            connection.close()
+        server.stop()
+
+
+@pytest.mark.parametrize("missing", ["everything", "path", "pods"])
+def test_a_viewer_without_rights_sees_403_only(live: Live, missing: str) -> None:
+    events = f"{PAGE_PREFIX}events"
+    paths = (*DATA, *UI, events)
+    rights = {
+        "everything": set(),
+        "path": {"list pods"},
+        "pods": {f"get {path}" for path in paths},
+    }[missing]
+    with secure(live, rights) as visit:
+        for path in paths:
+            assert visit(path).status == 403
+            assert visit(path, "wrong").status == 401
+            assert visit(path, "").status == 403
+    assert live.source.mirror.revision == 0  # Nothing was even computed.
+
+
+def test_a_viewer_with_rights_sees_the_page(live: Live) -> None:
+    events = f"{PAGE_PREFIX}events"
+    with secure(live, {"list pods", *(f"get {path}" for path in (*DATA, *UI, events))}) as visit:
+        for path in (*DATA, *UI):
+            reply = visit(path)
+            assert reply.status == 200, path
+            assert reply.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+        stream = visit(f"{events}?since=other-1")
+        assert (stream.status, stream.headers["Content-Type"]) == (200, "text/event-stream")
+        while not (line := stream.readline()).startswith(b"event: "):
+            assert line
+        assert line == b"event: reset\n"
+        assert visit(f"{PAGE_PREFIX}what-if").status == 403
