@@ -16,6 +16,9 @@ import sys
 import tempfile
 import time
 from argparse import ArgumentParser
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +36,13 @@ from stowplan.simulator.input.snapshot_file import encode_snapshot, make_header,
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 POOLS = ("general", "general", "compute", "highmem", "spot")
 OWN = {"labelSelector": {"matchLabels": {"app": "checkout"}}}
+APP = {"labelSelector": {"matchLabels": {"app": "app-1"}}}
 SPREAD = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **OWN}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PENDING: dict[str, dict[str, Any]] = {
     "too-large": {},
     "spread": {"topologySpreadConstraints": [SPREAD]},
+    "hostnames": {"topologySpreadConstraints": [{**SPREAD, "topologyKey": HOSTNAME, **APP}]},
     "selector": {"nodeSelector": {"pool": "compute"}},
     "nowhere": {"nodeSelector": {"pool": "none"}},
     "apart": {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": ZONE, **OWN}]}}},
@@ -108,19 +113,26 @@ def explain_live(items: list[Any]) -> None:
     gc.collect()
     gc.freeze()
     answers = Answers(engine, lambda: None, time.thread_time)
-    insight = Insight(engine, clock, time.time, last_message=last_message(engine))
+    insight = Insight(engine, clock, time.time, last_message=last_message(engine), running=True)
     live = LiveInsight(insight, engine, answers, lambda: True)
     say("live scheduler            CPU ms  longest slice ms  verdict")
-    for name in PENDING:
+    questions: dict[str, Callable[[], Future[Any]]] = {
+        **{name: partial(live.explain, "shop", name, 5) for name in PENDING},
+        "placed": partial(live.explain, "shop", "p-00100", 5),
+        "why-not": partial(live.why_not, "shop", "spread", "node-00003"),
+        "pending": partial(live.pending, "shop"),
+    }
+    for name, ask in questions.items():
         for turn in ("first", "again"):
-            future = live.explain("shop", name, 5)
+            future = ask()
             slices, before = [0.0], time.thread_time()
             while not future.done():
                 began = time.thread_time()
                 answers.run_slice(busy=False)
                 slices.append(time.thread_time() - began)
             spent = time.thread_time() - before
-            say(f"  {name:<12} {turn:<8} {spent * 1e3:8.1f}  {max(slices) * 1e3:16.2f}  {future.result().verdict}")
+            verdict = getattr(future.result(), "verdict", "")
+            say(f"  {name:<12} {turn:<8} {spent * 1e3:8.1f}  {max(slices) * 1e3:16.2f}  {verdict}".rstrip())
 
 
 def explain_snapshot(items: list[Any]) -> None:
