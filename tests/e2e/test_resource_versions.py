@@ -9,12 +9,15 @@ from tests.e2e.conftest import StartStowplan
 from tests.e2e.devices import DRIVER, user
 
 from stowplan.testing import ControlPlane, KubeApi, node, wait_until
+from stowplan.testing.binaries import release
 from stowplan.testing.objects import JsonObject
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 GROUP = "resource.k8s.io"
-OTHERS = {f"{GROUP}/{version}": False for version in ("v1", "v1beta2", "v1beta1")}
+VERSIONS = {"v1.33": ("v1beta2", "v1beta1")}.get(release(), ("v1", "v1beta2", "v1beta1"))
+"""The versions that the control plane knows."""
+OTHERS = {f"{GROUP}/{version}": False for version in VERSIONS}
 GATE = "--feature-gates=DynamicResourceAllocation=true"
 """Off by default in v1.33."""
 NOT_SERVED = "the API server does not serve resource.k8s.io"

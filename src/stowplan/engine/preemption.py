@@ -38,6 +38,7 @@ class Preemptions:
         """By the uid of the last victim, once its eviction has begun."""
         self._failures: dict[str, int] = {}
         """Consecutive failed preemptions by the preemptor's uid."""
+        self._evicts_terminating = state.cluster.release.rules.evicts_terminating_victims
         self.pre_binding: dict[str, Attempt] = {}
         """Attempts in PreBind by the pod's uid; a victim among them is cancelled instead of evicted."""
 
@@ -51,6 +52,10 @@ class Preemptions:
     def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         evicted = self._state.cluster.evicted
         staying = [victim for victim in victims if not victim.terminating and victim.uid not in evicted]
+        if self._evicts_terminating:
+            for victim in victims:
+                if victim.terminating:
+                    self._state.tasks.start(self._evict_again(preemptor, node_name, victim))
         if staying:
             running = self.preemptors[preemptor.uid] = RunningPreemption(preemptor)
             self._state.observer.preemption_started(preemptor, node_name, victims)
@@ -111,6 +116,10 @@ class Preemptions:
         for other in list(self._state.nominator.on_node(node_name)):
             if other.priority < preemptor.priority and other.nominated_node_name:
                 self._state.outbox.append(PatchStatus(other, None, ""))
+
+    async def _evict_again(self, preemptor: Pod, node_name: str, victim: Pod) -> None:
+        """Evict a victim that terminates already: it gets the condition and an event."""
+        await self._evict(preemptor, node_name, victim)
 
     async def _evict(self, preemptor: Pod, node_name: str, victim: Pod) -> bool:
         """Evict one victim; whether that succeeded."""

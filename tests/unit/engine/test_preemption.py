@@ -8,6 +8,8 @@ from tests.builders.engine_host import Host
 from tests.builders.objects import typed
 from tests.unit.engine.recorder import Recorded
 
+from stowplan.config import default_configuration
+from stowplan.config.releases import RELEASES
 from stowplan.framework import Evict, Failure, PatchStatus, Pod, Status, wait
 from stowplan.runtime.preemption.search import TERMINATING
 
@@ -163,6 +165,18 @@ def test_victims_that_are_going_already_are_left_alone() -> None:
     host.put(HIGH)
     host.engine.schedule_one()
     assert evictions(host) == ["two"]
+
+
+@pytest.mark.parametrize("version", ["1.33", "1.34", "1.35"])
+def test_kube_scheduler_before_1_35_evicts_them_once_more(version: str) -> None:
+    config = default_configuration(RELEASES[version])
+    host = Host(node("a", cpu=3), small("one"), small("two"), grace=60.0, config=config)
+    host.delete(pod("one"))
+    host.put(HIGH)
+    host.engine.schedule_one()
+    assert evictions(host) == (["two"] if version == "1.35" else ["one", "two"])
+    host.settle()
+    assert sum(note.startswith("Preempted: ") for note in host.events()) == (1 if version == "1.35" else 2)
 
 
 def test_where_all_are_going_nothing_is_under_way() -> None:

@@ -62,6 +62,8 @@ class Rules:
     namespace_selector_without_labels: bool = True
     """InterPodAffinity matches the namespace selector of an incoming pod's term against an empty set of labels too, so
     that NotIn and DoesNotExist select every namespace."""
+    evicts_terminating_victims: bool = False
+    """DefaultPreemption evicts victims that terminate already once more."""
     rejects_unused_ratio: bool = True
     """The configuration rejects `requestedToCapacityRatio` in a scoring strategy of another type."""
     devices: DeviceRules = field(default_factory=DeviceRules)

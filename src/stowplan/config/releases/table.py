@@ -56,7 +56,7 @@ _DEVICES_1_34 = replace(
     rejects_distinct_attributes=False,
     selectors_read_sharing=True,
 )
-_RULES_1_34 = replace(_RULES_1_35, devices=_DEVICES_1_34)
+_RULES_1_34 = replace(_RULES_1_35, evicts_terminating_victims=True, devices=_DEVICES_1_34)
 _RULES_1_33 = replace(
     _RULES_1_34,
     too_small_is_unresolvable=False,
