@@ -179,30 +179,39 @@ UI = ("/ui/", "/ui/static/app.js")
 
 
 @contextmanager
-def secure(live: Live, rights: set[str]) -> Iterator[Callable[[str, str], http.client.HTTPResponse]]:
-    """Requests to a scheduler's secure port, on which bob (token t) has these rights."""
+def secure_port(live: Live, rights: set[str]) -> Iterator[int]:
+    """A scheduler's secure port, on which bob (token t) has these rights."""
     client = FakeClient({TOKENS: review_tokens({"t": "bob"}), RIGHTS: review_rights({"bob": rights})})
     serving = ServingOptions(address="127.0.0.1", port=0)
     access = AccessOptions(skip_lookup=True)
     metrics = AccessMetrics(MetricRegistry())
     server = SecureServer(serving, access, live.pages, metrics, lambda: Clients(client, client))
     server.start()
+    try:
+        yield server.port
+    finally:
+        server.stop()
+
+
+@contextmanager
+def secure(live: Live, rights: set[str]) -> Iterator[Callable[..., http.client.HTTPResponse]]:
+    """Requests to the secure port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     connections = []
+    with secure_port(live, rights) as port:
 
-    def visit(path: str, token: str = "t") -> http.client.HTTPResponse:
-        connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=20)
-        connections.append(connection)
-        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
-        return connection.getresponse()
+        def visit(path: str, token: str = "t") -> http.client.HTTPResponse:
+            connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
+            connections.append(connection)
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+            return connection.getresponse()
 
-    try:
-        yield visit
-    finally:
-        for connection in connections:
-            connection.close()
-        server.stop()
+        try:
+            yield visit
+        finally:
+            for connection in connections:
+                connection.close()
 
 
 @pytest.mark.parametrize("missing", ["everything", "path", "pods"])
