@@ -1,5 +1,5 @@
 """`python -m tests.web.browser` installs Chromium and axe-core; with `screenshots` it makes the documentation's
-pictures."""
+pictures, all or those named."""
 
 import subprocess
 import sys
@@ -8,10 +8,10 @@ from tests.web.browser.chromium import install
 
 
 def main(arguments: list[str]) -> int:
-    if arguments == ["screenshots"]:
+    if arguments[:1] == ["screenshots"]:
         from tests.web.browser.pictures import draw_all
 
-        draw_all()
+        draw_all(*arguments[1:])
         return 0
     try:
         there = install(lambda line: sys.stderr.write(f"browser: {line}\n"))

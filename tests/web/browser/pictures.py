@@ -28,16 +28,18 @@ PICTURES = {
 }
 
 
-def draw_all() -> None:
-    """Makes all pictures."""
+def draw_all(*names: str) -> None:
+    """Makes the named pictures, or all."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = clusters.write(Path(folder) / "black-friday.yaml", clusters.cluster(1000, 10_000))
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=launch_arguments())
         with Site(file) as site:
             placed = site.pods("shop/checkout-")[0]
-            for name, (fragment, width, height, theme, script) in PICTURES.items():
+            for name in names or PICTURES:
+                fragment, width, height, theme, script = PICTURES[name]
                 visitor = Visit(browser, site, width=width, height=height, theme=theme)
                 page = visitor.open(fragment.replace("PLACED", placed))
+                page.locator("html[data-run=ready]").wait_for(state="attached")
                 if script:
                     page.evaluate(script)
                 page.wait_for_timeout(1500)

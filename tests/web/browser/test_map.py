@@ -94,6 +94,16 @@ def test_wheel_zooms_at_the_pointer_through_all_levels(page: Page) -> None:
     assert page.evaluate("stowplan.map.zoom") == 1
 
 
+def test_zoom_stays_when_nodes_join(page: Page) -> None:
+    for _ in range(3):
+        page.get_by_role("button", name="Zoom in").click()
+    before = page.evaluate("[stowplan.map.size, stowplan.map.at(stowplan.map.width / 2, stowplan.map.height / 2)]")
+    page.evaluate("() => import('./static/store.js').then(s => s.publish('nodes', { all: true }))")
+    after = page.evaluate("[stowplan.map.size, stowplan.map.at(stowplan.map.width / 2, stowplan.map.height / 2)]")
+    assert after[0] == before[0]
+    assert before[1] < 0 or after[1] == before[1]
+
+
 def test_drag_pans_and_buttons_zoom(page: Page) -> None:
     for _ in range(3):
         page.get_by_role("button", name="Zoom in").click()

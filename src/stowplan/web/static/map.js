@@ -55,17 +55,20 @@ function resize() {
   arrange();
 }
 
-/** Computes groups and layout again, and shows all of it. */
+/** Computes groups and layout again; a zoomed map keeps the node in its middle, otherwise all of it is shown. */
 export function arrange() {
   if (!store.nodes || !map.width) return;
   const [first, second] = map.groups.map((key) => (key ? (slot) => labelOf(key, slot) || '(none)' : null));
   const columns = groupSlots(liveSlots(), store.nodes.names, first, second);
+  const [kept, size] = [map.zoom > 1 ? slotAtPoint(map.width / 2, map.height / 2) : -1, map.size];
   map.layout = layOut(columns, map.width, map.height, map.scale);
   fitMap();
+  if (kept >= 0) showCell(kept, size);
 }
 
 export function setGroups(first, second) {
   map.groups = [first, second];
+  map.zoom = 1;
   arrange();
 }
 

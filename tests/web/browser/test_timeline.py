@@ -1,0 +1,89 @@
+"""The timeline of a run: play, scrub, step, jump, by mouse and by keys; the map and the lists follow."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+from tests.web.browser import clusters
+from tests.web.browser.site import Site
+from tests.web.browser.visiting import Visit
+
+COLUMNS = "JSON.stringify([[...stowplan.store.nodes.requested.cpu], [...stowplan.store.nodes.flags]])"
+PODS = 60
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A run in which most pods get a node and some do not."""
+    nodes = [clusters.node(f"node-{index}", 4, 8, {"pool": f"p{index % 2}"}) for index in range(6)]
+    pods = [clusters.pod("shop", f"web-{index:03d}", "web", 500, 256) for index in range(PODS)]
+    with Site(clusters.write(tmp_path_factory.mktemp("run") / "run.json", [*nodes, *pods])) as site:
+        yield site
+
+
+@pytest.fixture
+def visitor(run: Site, visit: Callable[..., Visit]) -> Visit:
+    opened = visit(at=run)
+    opened.page.locator("html[data-run=ready]").wait_for(state="attached")
+    return opened
+
+
+def test_forward_and_back_give_the_same_columns(visitor: Visit, run: Site) -> None:
+    end = visitor.state("stowplan.timeline.replay.events.end")
+    assert end >= PODS
+    last = visitor.state(COLUMNS)
+    seen = {}
+    for share in (0.2, 0.5, 0.8, 0.0):
+        visitor.state(f"stowplan.timeline.seek({end * share})")
+        seen[share] = visitor.state(COLUMNS)
+    assert len(set(seen.values())) == 4
+    for share in (0.8, 0.2, 0.5, 0.0):
+        visitor.state(f"stowplan.timeline.seek({end * share})")
+        assert visitor.state(COLUMNS) == seen[share]
+    visitor.state(f"stowplan.timeline.seek({end})")
+    assert visitor.state(COLUMNS) == last
+    requested = run.answer("map")["nodes"]["requested"]["cpu"]
+    cpu = requested if isinstance(requested, list) else [requested["all"]] * 6
+    assert visitor.state("[...stowplan.store.nodes.requested.cpu]")[:6] == cpu[:6]
+
+
+def test_keys_step_jump_and_play(visitor: Visit) -> None:
+    page = visitor.page
+    end = visitor.state("stowplan.timeline.replay.position")
+    page.keyboard.press(",")
+    page.keyboard.press(",")
+    assert visitor.state("stowplan.timeline.replay.position") == end - 2
+    page.keyboard.press(".")
+    assert visitor.state("stowplan.timeline.replay.position") == end - 1
+    expect(page.locator("html")).to_have_attribute("data-ready", "")
+    visitor.state("stowplan.timeline.seek(0)")
+    page.keyboard.press(">")
+    assert 0 < visitor.state("stowplan.timeline.replay.position") < end
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_mouse_plays_scrubs_and_chooses_the_speed(visitor: Visit) -> None:
+    page = visitor.page
+    page.get_by_label("Speed").select_option("1000")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert visitor.state("stowplan.timeline.time === stowplan.timeline.replay.events.end")
+    box = page.get_by_label("Time of the run").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    end = visitor.state("stowplan.timeline.replay.events.end")
+    assert visitor.state("stowplan.timeline.time") == pytest.approx(end / 2, rel=0.1)
+    page.wait_for_timeout(400)
+    page.get_by_label("Time of the run").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#panel-title")).to_contain_text("pending")
+
+
+def test_address_has_the_time(run: Site, visit: Callable[..., Visit]) -> None:
+    visitor = visit("#/map?t=5", at=run)
+    visitor.page.locator("html[data-run=ready]").wait_for(state="attached")
+    assert visitor.state("stowplan.timeline.time") == 5
+    assert "t=5" in visitor.page.url
