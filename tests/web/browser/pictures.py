@@ -18,13 +18,9 @@ ZOOM = (
 )
 PICTURES = {
     "web-map": ("#/map", 1280, 800, "light", ""),
-    "web-map-dark": ("#/map", 1280, 800, "dark", ""),
     "web-pod": (POD, 1280, 800, "light", ""),
     "web-placed": ("#/pod/PLACED", 1280, 800, "light", ""),
     "web-cards": ("#/map", 1280, 800, "light", ZOOM),
-    "web-matrix": (POD.replace("pod", "matrix", 1), 1280, 600, "light", ""),
-    "web-pending": ("#/pending", 1280, 500, "light", ""),
-    "web-phone": (POD, 390, 844, "light", ""),
 }
 
 
