@@ -1,0 +1,107 @@
+"""`stowplan web --from-cluster`: a cluster of another scheduler is listed, watched, explained, and never written to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+from tests.builders.objects import node, pod
+from tests.unit.cluster.serving import serving
+
+from stowplan.cli.web_cluster import WatchedCluster
+from stowplan.config.defaults import default_configuration
+
+SINCE = "2026-11-16T08:00:00Z"
+REJECTED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastTransitionTime": SINCE,
+    "message": "0/1 nodes are available",
+}
+
+
+class ApiServer:
+    """Lists nodes and pods, and sends further nodes over the watch."""
+
+    def __init__(self, nodes: list[Any], pods: list[Any]) -> None:
+        self.items = {"/api/v1/nodes": nodes, "/api/v1/pods": pods}
+        self.methods: set[str] = set()
+        self.joining: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.methods.add(request.method)
+        if "watch" not in request.query:
+            return web.json_response({"metadata": {"resourceVersion": "5"}, "items": self.items.get(request.path, [])})
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while request.path == "/api/v1/nodes":
+            joined = await self.joining.get()
+            joined["metadata"]["resourceVersion"] = "6"
+            await response.write(json.dumps({"type": "ADDED", "object": joined}).encode() + b"\n")
+        await asyncio.sleep(60)
+        return response
+
+
+def watching(server: ApiServer, check: Callable[[WatchedCluster], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with serving(server.handle) as client:
+            watched = WatchedCluster(client.connection, default_configuration(), {})
+            ready = asyncio.Event()
+            task = asyncio.create_task(watched._watch.run(ready.set))
+            try:
+                async with asyncio.timeout(20):
+                    await ready.wait()
+                    await check(watched)
+            finally:
+                watched._watch.stop()
+                await task
+
+    asyncio.run(run())
+
+
+def test_a_watched_cluster_is_explained_and_left_alone() -> None:
+    server = ApiServer([node("a")], [pod("small", "a", requests={"cpu": 1}), big()])
+
+    async def check(watched: WatchedCluster) -> None:
+        source = watched.source
+        hello = await source.hello()
+        assert (hello.kind, hello.nodes, hello.pods, hello.pending) == ("cluster", 1, 1, 1)
+        explained = await source.answers.explain("default", "big", 5)
+        assert (explained.queue, explained.pod.since) == (None, SINCE)
+        assert explained.as_of.source.startswith("cluster http")
+        (group,) = (await source.pending()).groups
+        assert (group.pods, group.since) == (1, SINCE)
+        (row,) = (await source.group(group.id, 0, 10)).rows
+        assert (row.pod, row.place, row.since) == ("default/big", "unknown", SINCE)
+        assert (await source.fit("default", "big")).steps[-1].plugin == "NodeResourcesFit"
+        assert (await source.answers.why_not("default", "big", "a")).fits is False
+
+    watching(server, check)
+    assert server.methods == {"GET"}
+
+
+def test_changes_arrive_by_the_watch_and_pending_pods_stay_pending() -> None:
+    server = ApiServer([node("a")], [big()])
+
+    async def check(watched: WatchedCluster) -> None:
+        source = watched.source
+        await source.map()
+        server.joining.put_nowait(node("b", cpu=64))
+        while "b" not in (names := (await source.map()).nodes.name):
+            await source.refresh()
+            await asyncio.sleep(0.02)
+        assert names == ["a", "b"]
+        assert (await source.hello()).pending == 1
+        assert (await source.answers.explain("default", "big", 5)).verdict == "fits"
+
+    watching(server, check)
+    assert server.methods == {"GET"}
+
+
+def big() -> Any:
+    made = pod("big", requests={"cpu": 9})
+    made["status"] = {"conditions": [REJECTED]}
+    return made
