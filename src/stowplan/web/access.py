@@ -11,7 +11,6 @@ import hmac
 import ipaddress
 import secrets
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -105,7 +104,7 @@ class PageAccess:
 
     def _login(self, query: str) -> Page:
         given = parse_qs(query).get("token", [""])[0]
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
+        if not _equal(given, self.token):
             return Page(401, _LOGGED_OUT, _HTML)
         secure = "; Secure" if self._tls else ""
         cookie = f"{self._cookie_name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/{secure}"
@@ -115,12 +114,11 @@ class PageAccess:
         """Whether the request has the cookie, or the token as a bearer token, for programs."""
         scheme, _, bearer = headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return hmac.compare_digest(bearer.strip().encode(), self.token.encode())
-        try:
-            cookie = SimpleCookie(headers.get("Cookie", "")).get(self._cookie_name)
-        except CookieError:
-            return False
-        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self._cookie.encode())
+            return _equal(bearer.strip(), self.token)
+        # Other programs on this host set cookies too, some of which `http.cookies` does not parse.
+        cookies = (part.strip().partition("=") for part in headers.get("Cookie", "").split(";"))
+        given = next((value for name, _, value in cookies if name == self._cookie_name), "")
+        return _equal(given, self._cookie)
 
     def _is_own(self, host: str) -> bool:
         """Whether a Host header names this server. An address as Host cannot come from DNS, so it cannot be rebound."""
@@ -144,3 +142,8 @@ class PageAccess:
     @property
     def _scheme(self) -> str:
         return "https" if self._tls else "http"
+
+
+def _equal(given: str, secret: str) -> bool:
+    """Compares in constant time. Headers may have bytes that are not UTF-8."""
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), secret.encode())

@@ -101,6 +101,20 @@ def test_the_token_is_traded_for_a_cookie_that_scripts_and_other_sites_do_not_ge
         assert "Set-Cookie" not in refused.headers
 
 
+def test_cookies_of_other_programs_do_not_matter(browser: Browser) -> None:
+    for others in (
+        "a=1; {}",
+        '{}; bad="x\\',
+        'json={{"a": [1, 2]}}; =; ;{}',
+        "username-localhost-8888=2|1:0|10; {}; é=ü",
+    ):
+        cookie = others.format(browser.cookie).encode().decode("latin-1")
+        assert browser.get("/api/v1/hello", Cookie=cookie).status == 200
+    assert browser.get("/api/v1/hello", Cookie=f"x{browser.cookie}").status == 401
+    assert browser.get("/api/v1/hello", Cookie=f"stowplan-{browser.port}=\xff\xfe").status == 401
+    assert browser.send("GET", "/api/v1/hello", login=False, Authorization="Bearer \xff").status == 401
+
+
 def test_each_server_has_its_own_token() -> None:
     assert PageAccess("127.0.0.1", 1).token != PageAccess("127.0.0.1", 1).token
     assert len(PageAccess("127.0.0.1", 1).token) >= 32
