@@ -50,8 +50,8 @@ DEFAULT_WEIGHTS = {
 }
 """Default plugins with weights, in the order of `multiPoint`, which decides the plugin whose reason a node gets."""
 
-_GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
-"""The feature gates of default plugins that have one."""
+PLUGIN_GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
+"""Feature gates of default plugins. While its gate is off, a plugin is not enabled by default and does nothing."""
 
 _ALPHA_WEIGHTS = {"PodGroupPodsCount": 1}
 """Default weights of plugins in `ALPHA_PLUGINS`."""
@@ -61,7 +61,7 @@ _ALPHA_WEIGHTS = {"PodGroupPodsCount": 1}
 def default_plugins(release: Release = LATEST) -> Plugins:
     """The default plugins of a release."""
     weights = {**DEFAULT_WEIGHTS, **release.weights}
-    gated = {name for name, gate in _GATES.items() if not release.has(gate)}
+    gated = {name for name, gate in PLUGIN_GATES.items() if not release.has(gate)}
     names = [name for name in DEFAULT_WEIGHTS if name not in gated]
     names += [name for name, gate in ALPHA_PLUGINS.items() if release.has(gate)]
     enabled = tuple(Plugin(name=name, weight=weights.get(name) or _ALPHA_WEIGHTS.get(name, 0)) for name in names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from stowplan.config.defaults import PLUGIN_GATES
 from stowplan.config.feature_gates import GENERIC_WORKLOAD
 from stowplan.config.releases import Release
 from stowplan.framework import Plugin
@@ -68,8 +69,6 @@ GATED_PLUGINS: dict[str, type[Plugin]] = {
 }
 """In-tree plugins for pod groups, which a configuration may name where the feature gate GenericWorkload is on."""
 
-_GATES = {"DynamicResources": "DynamicResourceAllocation", "NodeDeclaredFeatures": "NodeDeclaredFeatures"}
-"""Plugins that do nothing while their feature gate is off."""
 _IDLE_POINTS = {"GangScheduling": ("preEnqueue", "reserve", "permit")}
 """Points of the plugins that are known to a release and do nothing there."""
 
@@ -82,7 +81,7 @@ def for_release(registry: Factories, release: Release) -> dict[str, Callable[...
     for name in release.later_score_plugins.intersection(made):
         if made[name] is REGISTRY.get(name):
             made[name] = _without_score(REGISTRY[name])
-    for name, gate in _GATES.items():
+    for name, gate in PLUGIN_GATES.items():
         if made.get(name) is not None and not release.has(gate):
             points = [point.name for point in RUN_POINTS if implements_point(REGISTRY[name], point)]
             made[name] = _idle(name, points)
