@@ -24,11 +24,17 @@ class PodGroupStates:
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._states: dict[GroupKey, PodGroupState] = {}
+        self._rules: tuple[api.PodGroup, api.PodGroupRules] | None = None
+        """The PodGroup that was read last; a cycle reads the same one for every member."""
 
     def rules(self, namespace: str, name: str) -> api.PodGroupRules | None:
         """The rules of the PodGroup; None if there is no such object."""
         group = self._stores.of(api.PodGroup).get(name, namespace)
-        return None if group is None else pod_group_rules(group)
+        if group is None:
+            return None
+        if self._rules is None or self._rules[0] is not group:
+            self._rules = (group, pod_group_rules(group))
+        return self._rules[1]
 
     def rules_of(self, pod: Pod) -> api.PodGroupRules | None:
         """The rules of the pod's group."""

@@ -289,13 +289,20 @@ class Planned:
             self._allowed = left
         return int(np.count_nonzero(left))
 
-    def afresh(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> Afresh:
+    def restrict(self, allowed: Mask) -> int:
+        """Leaves out the nodes that are not allowed, by slot; returns the number of feasible nodes."""
+        self._allowed = allowed if self._allowed is None else self._allowed & allowed
+        return int(np.count_nonzero(self._passing()))
+
+    def afresh(
+        self, state: CycleState, pod: Pod, pre_filtered: PreFiltered, diagnosis: Diagnosis | None = None
+    ) -> Afresh:
         plan = self.plan
         if self._undisturbed:
             state.skip_filter |= plan.skipped
             run_pre_filters(plan.pre_filters, state, pod, plan.nodes.everything())
         answers, self._answers = self._answers, {}
-        return Afresh(Diagnosis(self._profile, pod).resume(state, pre_filtered, answers))
+        return Afresh((diagnosis or Diagnosis(self._profile, pod)).resume(state, pre_filtered, answers))
 
     def sample(self, sampler: Sampler) -> tuple[int, int]:
         slots = np.flatnonzero(self._passing())

@@ -5,17 +5,19 @@ Upstream: pkg/scheduler/schedule_one_podgroup.go (podGroupSchedulingDefaultAlgor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stowplan import api
 from stowplan.api import ObjectMeta
 from stowplan.cache import Trial
 from stowplan.framework import (
     POD_GROUP_CYCLE,
+    Call,
     Code,
     CycleState,
+    Failure,
     Placement,
     Plugin,
     Pod,
@@ -23,14 +25,15 @@ from stowplan.framework import (
     StateNotFoundError,
     Status,
 )
+from stowplan.framework.safe_text import raised
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import none_available
 from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
-from stowplan.runtime.decide.sources import Afresh
+from stowplan.runtime.decide.sources import Afresh, AnswerSource
 from stowplan.runtime.groups.affinity_lists import AffinityLists
 from stowplan.runtime.groups.group_status import SUCCESS, GroupStatus, failure, of_status, unschedulable
-from stowplan.runtime.groups.placement_diagnosis import PlacementDiagnosis
+from stowplan.runtime.groups.placement_diagnosis import PlacementDiagnosis, PlannedPlacement
 from stowplan.runtime.points.binding_points import run_in_reverse, run_permit, run_until_failure
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.points.waiting_pods import PermitWait
@@ -102,6 +105,8 @@ class MemberTrials:
         kube-scheduler's queue does not know the specs of pods in flight."""
         nominator, cluster = self._profile.nominator, self._profile.cluster
         for pod in self._group.members:
+            if cluster.templates.version:
+                self._profile.renew_templates(pod)
             node = nominator.node_of(pod)
             if node:
                 meta = ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid)
@@ -190,8 +195,29 @@ class MemberTrials:
             self._profile.nominator.add(self._stand_ins.get(pod.uid, pod), pod.nominated_node_name)
 
     def _decide(self, pod: Pod, placement: Placement | None, post_filter: bool) -> Decision:
-        if placement is None and post_filter and not self._afresh:
+        if self._afresh:
+            return self._decide_afresh(pod, placement, post_filter)
+        if placement is None and post_filter:
             return self._profile.decide(pod)
+        return self._decide_planned(pod, placement, post_filter)
+
+    def _decide_planned(self, pod: Pod, placement: Placement | None, post_filter: bool) -> Decision:
+        """With kept answers; where they cannot serve, afresh."""
+        profile = self._profile
+        epoch = profile.epoch
+        planned = None if pod.nominated_node_name else profile.planned(pod)
+        if planned is None:
+            return self._decide_afresh(pod, placement, post_filter)
+        source: AnswerSource = planned
+        if placement is not None:
+            source = PlannedPlacement(profile, planned, placement.nodes.slots())
+        try:
+            decision = run_to_end(schedule_pod(profile, pod, source, post_filter=post_filter))
+        except (CycleError, StateNotFoundError):
+            return self._decide_afresh(pod, placement, post_filter)
+        return decision if epoch == profile.epoch else self._decide_afresh(pod, placement, post_filter)
+
+    def _decide_afresh(self, pod: Pod, placement: Placement | None, post_filter: bool) -> Decision:
         diagnosis = Diagnosis(self._profile, pod, plain=True)
         if placement is not None:
             diagnosis = PlacementDiagnosis(self._profile, pod, placement.nodes.slots())
@@ -232,12 +258,26 @@ def _permit_status(rejection: Status | None, waits: dict[str, PermitWait]) -> Gr
 def run_permit_at_once(
     plugins: Iterable[Plugin], state: CycleState, pod: Pod, node_name: str
 ) -> tuple[Status | None, dict[str, PermitWait]]:
-    """(the failure, the waits by plugin) of Permit, which must not block during a pod group cycle."""
+    """(the failure, the waits by plugin) of Permit, which runs in the cycle itself: out-of-tree plugins are called
+    directly, and coroutines are rejected."""
     steps = run_permit(plugins, state, pod, node_name)
+    answer: Any = None
     try:
-        steps.send(None)
+        while True:
+            answer = _called(steps.send(answer))
     except StopIteration as end:
         result: tuple[Status | None, dict[str, PermitWait]] = end.value
         return result
-    steps.close()
-    return Status(Code.Error, "a Permit plugin blocks, which is not supported for members of pod groups"), {}
+
+
+def _called(request: object) -> Any:
+    if not isinstance(request, Call):
+        return Failure("waits for something else than Permit, which is not supported for members of pod groups")
+    try:
+        answer = request.function()
+    except Exception as problem:
+        return Failure(raised(problem))
+    if isinstance(answer, Coroutine):
+        answer.close()
+        return Failure("is a coroutine, which is not supported for members of pod groups")
+    return answer

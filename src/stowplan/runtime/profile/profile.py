@@ -80,7 +80,7 @@ class Profile:
         self._turn = 0
         self._templates_version = 0
         self._binding_points_key, self._enqueue_key = (self, "binding"), (self, "pre_enqueue")
-        self._epoch = 0
+        self.epoch = 0
         """Incremented when all plans are dropped. `template.derived[profile]` is (epoch of the last decision, plan)."""
 
     def plugin_bugs(self) -> dict[str, str]:
@@ -117,10 +117,10 @@ class Profile:
 
     def _decide(self, pod: Pod) -> Decision:
         if self.cluster.templates.version:
-            self._renew_templates(pod)
+            self.renew_templates(pod)
         if pod.nominated_node_name or pod.node_name:
             return self._decide_afresh(pod, plain=False)
-        epoch, derived = self._epoch, pod.template.derived
+        epoch, derived = self.epoch, pod.template.derived
         seen = derived.get(self)
         try:
             source: AnswerSource
@@ -139,14 +139,14 @@ class Profile:
             # Possibly about a node that kube-scheduler would not have filtered: the definition decides.
             return self._decide_afresh(pod, plain=False)
         # The plugin may have read a field of this pod only, so that kept answers are invalid.
-        return decision if epoch == self._epoch else self._decide_afresh(pod, plain=False)
+        return decision if epoch == self.epoch else self._decide_afresh(pod, plain=False)
 
     def predicts(self, pod: Pod) -> bool:
         """Whether `fits` may know the answer: it depends on nothing but kept answers of in-tree plugins."""
         seen = pod.template.derived.get(self)
         return (
             seen is not None
-            and seen[0] == self._epoch
+            and seen[0] == self.epoch
             and seen[1] is not None
             and self._in_tree
             and not self.extenders
@@ -177,6 +177,14 @@ class Profile:
             return False
         return any(priority < pod.priority for priority in self.cluster.priorities)
 
+    def planned(self, pod: Pod) -> Planned | None:
+        """The kept answers for pods of the template, made if there are none; None if the template has no use for
+        them. A change of `epoch` during a decision makes its result void."""
+        seen = pod.template.derived.get(self)
+        planned: Planned = (seen[1] if seen is not None and seen[0] == self.epoch else None) or self._plan(pod)
+        self._turn = planned.used = self._turn + 1
+        return None if planned.plan.plain else planned
+
     def calls_extenders(self, pod: Pod) -> bool:
         """Whether an extender takes part in the decision. If so, use `decide_with_extenders`."""
         return any(
@@ -187,7 +195,7 @@ class Profile:
     async def decide_with_extenders(self, pod: Pod) -> Decision:
         """Like `decide`; suspends at each call of an extender. The cluster must not change until it ends."""
         if self.cluster.templates.version:
-            self._renew_templates(pod)
+            self.renew_templates(pod)
         try:
             decision = await schedule_pod(self, pod, Afresh(Diagnosis(self, pod)), extenders=True)
         except (CycleError, StateNotFoundError) as problem:
@@ -214,7 +222,7 @@ class Profile:
         except (CycleError, StateNotFoundError) as problem:
             return Decision.failed(self, pod, problem)
 
-    def _renew_templates(self, pod: Pod) -> None:
+    def renew_templates(self, pod: Pod) -> None:
         """Gives the pod, and nominated pods, a new template if their template lacks a label that is read since it was
         made."""
         waiting = [pod]
@@ -232,19 +240,19 @@ class Profile:
         self._plans.clear()
         self.static_answers.clear()
         self.shape = PluginsByScope(self)
-        self._epoch += 1
+        self.epoch += 1
 
     def _plan(self, pod: Pod) -> Planned:
         """A plan for the template of the pod, the second one of its template. Drops the plans that were not used for
         the longest time if there are too many."""
         plan = Planned(self, pod)
         plan.used = self._turn
-        pod.template.derived[self] = (self._epoch, plan)
+        pod.template.derived[self] = (self.epoch, plan)
         if pod.template.large:
             return plan
         self._plans[pod.template] = plan
         if len(self._plans) > _MAX_PLANS:
             for template in sorted(self._plans, key=lambda template: self._plans[template].used)[: _MAX_PLANS // 8]:
                 del self._plans[template]
-                template.derived[self] = (self._epoch, None)
+                template.derived[self] = (self.epoch, None)
         return plan
