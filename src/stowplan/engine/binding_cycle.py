@@ -72,6 +72,7 @@ class BindingCycles:
                 self._failures.handle(queued, AttemptFailure.on_chosen_node(status))
                 return
         if not points.straight:
+            state.queue.placed(pod.uid)
             attempt.task = state.tasks.start(self._permit_and_bind(attempt))
             return
         if attempt.state.get(PODS_TO_ACTIVATE):

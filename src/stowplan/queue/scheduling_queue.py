@@ -81,7 +81,9 @@ class SchedulingQueue:
         self._charged = self._throttle.full_at
         """Not empty while a namespace may have to wait."""
         self._unschedulable = UnschedulablePods(is_held, key)
-        self._rounds = ReplicaRounds(self._unschedulable, feasibility or Unknown(), self._requeue_replica)
+        self._rounds = ReplicaRounds(
+            self._unschedulable, feasibility or Unknown(), key, self._requeue_replica, self._is_next
+        )
         self._awake = self._rounds.awake
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
@@ -136,10 +138,11 @@ class SchedulingQueue:
                     self._entered(info, "active", BACKOFF_COMPLETE)
                 else:
                     return None
+            uid = info.pod.uid
             if self._charged and not self._throttle.admits(info, self._clock()):
                 self._entered(info, "backoff", THROTTLED)
+                self._rounds.ended(uid)
                 continue
-            uid = info.pod.uid
             if uid in self._awake and not self._rounds.still_fits(info.pod):
                 self._put_back(info)
                 continue
@@ -148,6 +151,7 @@ class SchedulingQueue:
             if uid not in self._in_flight:
                 self._in_flight.enter(info)
                 return info
+            self._rounds.ended(uid)
             log.error(
                 None,
                 "The same pod is tracked in multiple places in the scheduler, and just discard it",
@@ -178,6 +182,10 @@ class SchedulingQueue:
     def done(self, uid: str) -> None:
         """The pod is no longer in flight: it was requeued, or is being bound. Does nothing if it was not in flight."""
         self._in_flight.leave(uid)
+        self.placed(uid)
+
+    def placed(self, uid: str) -> None:
+        """The attempt of the pod has found a node, which may take longer to be confirmed: others may be tried."""
         if uid in self._awake:
             self._rounds.ended(uid)
 
@@ -225,6 +233,7 @@ class SchedulingQueue:
         if pre_check is not None:
             infos = [info for info in infos if pre_check(info.pod)]
         self._wake(infos, event, old, new)
+        self._rounds.advance()
 
     # Time
 
@@ -314,6 +323,11 @@ class SchedulingQueue:
         if info.sub_queue is self._backoff.rejected:
             return "backoff", info
         return "error_backoff" if info.sub_queue is self._backoff.failed else "throttled", info
+
+    def waits_for_turn(self, info: QueuedPodInfo) -> bool:
+        """Whether an unschedulable pod is tried, if it fits, after the attempt of a replica or of another template."""
+        replicas = self._unschedulable.replicas_of(info)
+        return replicas is not None and self._rounds.is_due(replicas)
 
     def retry_deadline(self, info: QueuedPodInfo) -> float:
         """When the unschedulable timeout requeues an unschedulable pod."""
@@ -406,17 +420,21 @@ class SchedulingQueue:
     def _woken_one_by_one(
         self, found: list[WaitingReplicas], event: ClusterEvent, old: Any, new: Any
     ) -> list[QueuedPodInfo]:
-        """Wake the first of replicas that are known to fit a node; returns the pods about which nothing is known."""
+        """Give replicas their turn about which it is known whether they fit; returns the other pods."""
         infos: list[QueuedPodInfo] = []
         for replicas in found:
             if self._rounds.predicts(replicas):
                 head = replicas.head()
-                if self._strategy(head, event, old, new) is QueueingStrategy.Skip:
-                    continue
-                if self._rounds.wake(replicas, event, self._hints[head.pod.spec.scheduler_name].plugins):
-                    continue
-            infos += replicas.infos.values()
+                if self._strategy(head, event, old, new) is not QueueingStrategy.Skip:
+                    plugins = self._hints[head.pod.spec.scheduler_name].plugins
+                    self._rounds.concern(replicas, event.label, plugins)
+            else:
+                infos += replicas.infos.values()
         return infos
+
+    def _is_next(self, uid: str) -> bool:
+        info = self._infos.get(uid)
+        return uid in self._in_flight if info is None else info.sub_queue is self._active
 
     def _requeue_replica(self, info: QueuedPodInfo, label: str) -> bool:
         self._unschedulable.discard(info)
@@ -428,6 +446,7 @@ class SchedulingQueue:
         replicas, table = self._unschedulable.replicas_of(info), self._hints.get(info.pod.spec.scheduler_name)
         if replicas is not None and table is not None:
             self._unschedulable.widen(replicas, table.plugins)
+        self._rounds.advance()
 
     def _wake(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
         label = event.label if infos else ""
@@ -450,8 +469,9 @@ class SchedulingQueue:
         if table is None:
             return QueueingStrategy.AfterBackoff
         replicas = self._unschedulable.replicas_of(info)
-        rejectors = None if replicas is None or not replicas.widened else table.plugins
-        return table.worth_retrying(info, event, old, new, rejectors)
+        if replicas is None or not replicas.widened:
+            return table.worth_retrying(info, event, old, new)
+        return table.worth_retrying(info, event, old, new, table.plugins)
 
     def _strategy_after_attempt(self, info: QueuedPodInfo) -> QueueingStrategy:
         if not info.rejected or info.pod.uid not in self._in_flight:

@@ -8,7 +8,7 @@ from tests.builders import node, pod
 from tests.builders.engine_host import Host
 
 from stowplan.engine.invariants import overlooked
-from stowplan.framework import CycleState, Plugin, Pod, Status, reject
+from stowplan.framework import CycleState, Plugin, Pod, Status, reject, wait
 
 ONE = {"requests": {"cpu": "1"}}
 
@@ -113,3 +113,33 @@ def test_a_pod_whose_template_changes_waits_for_itself() -> None:
     host.schedule()
     assert sorted(on_a(host, "w0", "w1", "w2")) in (["w0", "w1"], ["w0", "w2"])
     assert not list(overlooked(host.engine))
+
+
+class Gang(Plugin):
+    """Lets pods wait on Permit until three of them do."""
+
+    name = "Gang"
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        waiting = list(self.handle.waiting_pods())
+        if len(waiting) < 2:
+            return wait(60.0)
+        for other in waiting:
+            other.allow(self.name)
+        return None
+
+
+def test_replicas_that_wait_for_each_other_on_permit() -> None:
+    host = full(3, plugins={"Gang": Gang})
+    host.put(node("b", cpu=3))
+    host.schedule()
+    assert [host.node_of(f"w{i}") for i in range(3)] == ["b", "b", "b"]
+
+
+def test_pods_with_claims_of_their_own_do_not_stand_for_each_other() -> None:
+    ephemeral = {"volumes": [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]}
+    host = Host(node("a"), pod("w0", **ephemeral), pod("w1", **ephemeral), pod("w2", **ephemeral))
+    host.schedule()
+    assert {host.place(name) for name in ("w0", "w1", "w2")} == {"unschedulable"}
+    profile = host.engine.profiles["default-scheduler"]
+    assert not any(profile.predicts(info.pod) for info in host.engine.queued_pods())

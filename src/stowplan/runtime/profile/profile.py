@@ -154,12 +154,11 @@ class Profile:
             and not pod.nominated_node_name
             and len(pod.labels) == len(pod.template.labels)
             and not self._may_preempt(pod)
+            and not pod.template.derive("claims of its own", _has_own_claims)
         )
 
     def fits(self, pod: Pod) -> bool | None:
-        """Whether `decide` finds a node for a pod of this template; None if only a decision shows it."""
-        if not self.predicts(pod):
-            return None
+        """Whether `decide` finds a node for a pod that `predicts` is true for; None if only a decision shows it."""
         planned: Planned = pod.template.derived[self][1]
         if planned.plan.plain:
             return None
@@ -175,7 +174,7 @@ class Profile:
         """Whether PostFilter may find victims."""
         if pod.spec.preemption_policy == "Never" or not self.post_filters:
             return False
-        return any(priority < pod.priority for priority in self.cluster.priorities)
+        return min(self.cluster.priorities, default=pod.priority) < pod.priority
 
     def planned(self, pod: Pod) -> Planned | None:
         """The kept answers for pods of the template, made if there are none; None if the template has no use for
@@ -256,3 +255,9 @@ class Profile:
                 del self._plans[template]
                 template.derived[self] = (self.epoch, None)
         return plan
+
+
+def _has_own_claims(template: PodTemplate) -> bool:
+    """Whether pods of the template differ in their claims, whose names contain the name of the pod."""
+    spec = template.spec
+    return bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)
