@@ -248,6 +248,10 @@ class Engine:
         """The first pods of the active queue."""
         return self._state.queue.next_to_pop(count)
 
+    def next_to_return(self, count: int) -> list[QueuedPodInfo]:
+        """The first pods in backoff, in the order in which their backoff ends."""
+        return self._state.queue.next_to_return(count)
+
     def queue_place(self, uid: str) -> tuple[str, QueuedPodInfo] | None:
         """(the name of the sub-queue, or `in_flight`; the pod)."""
         return self._state.queue.place_of(uid)

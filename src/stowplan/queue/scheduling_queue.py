@@ -289,6 +289,12 @@ class SchedulingQueue:
         """The first pods of the active queue, in the order of pop."""
         return self._active.first(count)
 
+    def next_to_return(self, count: int) -> list[QueuedPodInfo]:
+        """The first pods in backoff, in the order in which their backoff ends, and pods of throttled namespaces."""
+        found = [*self._backoff.rejected.first(count), *self._backoff.failed.first(count)]
+        found.sort(key=self._backoff.expiration)
+        return [*found, *islice(self._throttle, count)][:count]
+
     @property
     def backoff(self) -> Iterator[QueuedPodInfo]:
         return iter(self._backoff.rejected)

@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from stowplan.engine import Engine
 from stowplan.framework import Pod
-from stowplan.framework.explanation import PendingGroup
+from stowplan.framework.explanation import PendingGroup, PendingPods
 from stowplan.insight.insight import Insight
 from stowplan.insight.queue_words import Clocks
 from stowplan.insight.slices import Slices
@@ -18,7 +18,7 @@ from stowplan.web.pod_table import workload_key
 from stowplan.web.wire import GroupPage, ListedGroup, PendingPage, PendingPodRow
 
 MAX_GROUPS = 200
-MAX_ROWS = 1000
+MAX_ROWS = 500
 MAX_EXPLAINED = 1000
 """Pod templates that are explained in the list: about ten seconds with 5,000 nodes."""
 _MAX_WORKLOADS = 20
@@ -57,16 +57,23 @@ class PendingGroups(NamedTuple):
 
 Since = Callable[[Pod], str] | None
 """Since when a pod is pending, if the queue does not know it."""
+Members = dict[str, list[Pod]]
+"""Pods by sentence."""
 
 
-def pending_groups(insight: Insight, since: Since = None) -> Slices[PendingGroups]:
+def group_pending(insight: Insight) -> Slices[tuple[PendingPods, Members]]:
     """All pending pods, grouped by sentence."""
-    members: dict[str, list[Pod]] = {}
+    members: Members = {}
     found = yield from insight.pending(members=members, max_explained=MAX_EXPLAINED)
+    return found, members
+
+
+def pending_groups(found: PendingPods, members: Members, since: Since = None) -> PendingGroups:
+    """The groups for the page; runs on any thread."""
     groups = [_listed(group) for group in found.groups]
     pods = {group.id: sorted(members[group.sentence], key=lambda pod: pod.key) for group in groups}
     if since is not None:
-        oldest = {name: min(filter(None, map(since, members)), default="") for name, members in pods.items()}
+        oldest = {name: min(filter(None, map(since, each)), default="") for name, each in pods.items()}
         groups = [replace(group, since=oldest[group.id]) for group in groups]
     return PendingGroups(found.pods, groups, pods)
 

@@ -15,13 +15,12 @@ MAX_QUEUE_ROWS = 50
 
 def queue_page(engine: Engine, epoch: str, now: float, start: float, feed: list[Happening]) -> QueuePage:
     """The first pods of each sub-queue, in its order."""
-    backoff = islice(engine.queued_pods("backoff", "error_backoff", "throttled"), MAX_QUEUE_ROWS)
     return QueuePage(
         epoch=epoch,
         time=now,
         counts=engine.queue_counts(),
-        active=_rows(engine.queued_pods("active"), start),
-        backoff=sorted((_row(info, start, info.backoff_expiration) for info in backoff), key=lambda row: row.until),
+        active=_rows(engine.next_to_pop(MAX_QUEUE_ROWS), start),
+        backoff=[_row(info, start, info.backoff_expiration) for info in engine.next_to_return(MAX_QUEUE_ROWS)],
         unschedulable=_rows(engine.queued_pods("unschedulable"), start),
         gated=_rows(engine.queued_pods("gated"), start),
         permit=_permit(engine, start),

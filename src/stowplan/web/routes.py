@@ -16,6 +16,7 @@ from stowplan.insight.workloads import Workload, WorkloadReference
 from stowplan.serving.insight_pages import ANSWER_TIMEOUT_SECONDS, MAX_TOP, problem_page
 from stowplan.serving.pages import JSON, Page, PageRequest, Pages, status_page
 from stowplan.web.access import SECURITY_HEADERS
+from stowplan.web.pending import MAX_ROWS
 from stowplan.web.source import StateSource
 from stowplan.web.what_if import InvalidQuestionError
 
@@ -54,7 +55,7 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
     async def pending(request: PageRequest, names: list[str]) -> Any:
         if not names:
             return await source.pending()
-        count = _number(request, "count", _DEFAULT_ROWS, 1000)
+        count = _number(request, "count", _DEFAULT_ROWS, MAX_ROWS)
         return await source.group(_named(names, 1, "GROUP")[0], _number(request, "from", 0, 10**9), count)
 
     async def pods(request: PageRequest, names: list[str]) -> Any:

@@ -31,7 +31,7 @@ from stowplan.web.history import HistoryRing
 from stowplan.web.mirror import Mirror
 from stowplan.web.node_page import node_page
 from stowplan.web.owner import Owner
-from stowplan.web.pending import MAX_GROUPS, PendingGroups, pending_groups, pending_row
+from stowplan.web.pending import MAX_GROUPS, PendingGroups, group_pending, pending_groups, pending_row
 from stowplan.web.pod_table import PodTable, pod_table
 from stowplan.web.queue_page import queue_page
 from stowplan.web.what_if import WhatIfRuns
@@ -245,10 +245,11 @@ class StateSource:
 
     async def _group(self) -> PendingGroups:
         began, engine, insight = monotonic(), self.engine, self.insight
-        groups = self._groups = await self.owner.answer(
-            lambda: pending_groups(insight, self.shown.since), lambda: engine.cluster.nodes.membership
+        found, members = await self.owner.answer(
+            lambda: group_pending(insight), lambda: engine.cluster.nodes.membership
         )
         spent = monotonic() - began
+        groups = self._groups = await asyncio.to_thread(pending_groups, found, members, self.shown.since)
         self._groups_due = began + max(_MIN_PENDING_SECONDS, spent / _PENDING_SHARE)
         return groups
 

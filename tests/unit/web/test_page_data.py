@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.builders.engine_host import Host
 from tests.builders.objects import node, pod
 from tests.property.vocabulary import make_node, make_pod
 from tests.unit.web.pages import Browser, shown
 
 from stowplan.cli.main import cli
+from stowplan.web.queue_page import queue_page
 
 NODES, PODS, EXPLAINED = 12, 40, 10
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
@@ -217,3 +219,16 @@ def test_static_files_are_compressed_and_not_sent_twice(browser: Browser) -> Non
         "text/javascript; charset=utf-8",
     )
     assert browser.get("/static/app.js", If_None_Match=reply.headers["ETag"]).status == 304
+
+
+def test_the_queue_shows_the_head_of_each_sub_queue() -> None:
+    host = Host(node("a"), *(pod(f"big-{number}", requests={"cpu": 9}) for number in range(3)))
+    host.engine.schedule_one()
+    host.settle()
+    host.put(node("b", cpu=16))
+    page = queue_page(host.engine, "e", 0.0, 0.0, [])
+    assert page.counts == {"active": 2, "backoff": 1, "unschedulable": 0, "gated": 0}
+    assert [row.pod for row in page.active] == ["default/big-1", "default/big-2"]
+    (row,) = page.backoff
+    assert (row.pod, row.attempts, row.plugins) == ("default/big-0", 1, ["NodeResourcesFit"])
+    assert row.until > row.since
