@@ -30,6 +30,7 @@ def test_every_flag_of_kube_scheduler_is_there_and_those_about_plugins() -> None
         "plugin-call-timeout",
         "max-namespace-share",
         "explain-events",
+        "web",
         "extender-timeouts",
         "extender-hedge-after",
     }
