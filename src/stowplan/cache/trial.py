@@ -25,7 +25,7 @@ class Trial:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._assumed: list[Pod] = []
+        self._assumed: dict[str, Pod] = {}
         self._removed: dict[str, tuple[Pod, NodeInfo]] = {}
         self._orders: dict[int, tuple[NodeInfo, dict[str, Pod]]] = {}
 
@@ -33,8 +33,8 @@ class Trial:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        while self._assumed:
-            self.forget(self._assumed[-1])
+        for pod in reversed(list(self._assumed.values())):
+            self.forget(pod)
         for pod, _ in list(self._removed.values()):
             self.restore(pod)
         for info, pods in self._orders.values():
@@ -45,13 +45,13 @@ class Trial:
         """Count a pending pod on a node, and as an assumed member of its group."""
         self._cluster.assume(pod, node_name)
         self._cluster.pod_groups.assume(pod)
-        self._assumed.append(pod)
+        self._assumed[pod.uid] = pod
 
     def forget(self, pod: Pod) -> None:
-        """Take back the pod that was assumed."""
+        """Take back an assumed pod."""
         self._cluster.forget(pod)
         self._cluster.pod_groups.forget(pod)
-        self._assumed.remove(pod)
+        del self._assumed[pod.uid]
 
     def remove(self, pod: Pod, info: NodeInfo) -> None:
         """Take a running pod off its node. Its group still counts the pod."""

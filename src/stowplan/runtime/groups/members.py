@@ -99,6 +99,7 @@ class MemberTrials:
         self._state = CycleState()
         self._lists = AffinityLists(profile.cluster, group.members) if stale_affinity else None
         self._stand_ins: dict[str, Pod] = {}
+        self._nominations: dict[str, str] = {}
 
     def __enter__(self) -> MemberTrials:
         """Members are in flight from here on: a nomination of a member holds no more than one pod's place, since
@@ -109,17 +110,18 @@ class MemberTrials:
                 self._profile.renew_templates(pod)
             node = nominator.node_of(pod)
             if node:
+                self._nominations[pod.uid] = node
                 meta = ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid)
                 self._stand_ins[pod.uid] = cluster.pod(api.Pod(metadata=meta))
                 nominator.add(self._stand_ins[pod.uid], node)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        nominator = self._profile.nominator
         for pod in self._group.members:
-            if pod.uid in self._stand_ins:
-                nominator.add(pod, nominator.node_of(pod))
+            if pod.uid in self._nominations:
+                self._profile.nominator.add(pod, self._nominations[pod.uid])
         self._stand_ins.clear()
+        self._nominations.clear()
 
     @property
     def state(self) -> CycleState:
