@@ -19,7 +19,7 @@ from stowplan.simulator.what_if.text import what_if_lines
 from stowplan.web.columns import Times, copy_nodes
 from stowplan.web.mirror import Mirror
 from stowplan.web.source import StateSource
-from stowplan.web.what_if import Change, RunMaps, WhatIfHost, WhatIfResult, WhatIfRuns
+from stowplan.web.what_if import ChangeOption, RunMaps, WhatIfHost, WhatIfResult, WhatIfRuns
 from stowplan.web.wire import NodeMap
 
 _TEXT_WIDTH = 100
@@ -41,14 +41,14 @@ class StateWhatIf(WhatIfHost):
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def check(self, changes: list[Change]) -> None:
+    def check(self, changes: list[ChangeOption]) -> None:
         for change in changes:
             _parsed(change)
 
-    def command(self, changes: list[Change]) -> str:
+    def command(self, changes: list[ChangeOption]) -> str:
         return what_if_command(self._state, changes)
 
-    def compute(self, changes: list[Change], on_step: Callable[[], None]) -> WhatIfResult:
+    def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
         state = self._state
         setup = Setup(state.config, {**REGISTRY, **state.plugins})
         run = ClusterRun(state.simulation, state.recorder, setup).copy()
@@ -68,7 +68,7 @@ def map_of(cluster: Cluster) -> NodeMap:
     return mirror.map()
 
 
-def what_if_command(state: State, changes: list[Change]) -> str:
+def what_if_command(state: State, changes: list[ChangeOption]) -> str:
     """The command line that asks the same; empty for a state that no command line reads, such as that of the demo."""
     source = state.source
     if any(name != STDIN and not os.path.exists(name) for name in source.names):
@@ -92,7 +92,7 @@ def what_if_command(state: State, changes: list[Change]) -> str:
     return shlex.join(words)
 
 
-def _parsed(change: Change) -> Any:
+def _parsed(change: ChangeOption) -> Any:
     """Raises InputError."""
     if len(change.value) != _NUMBER_OF_VALUES.get(change.option) or not all(change.value):
         raise InputError(f"{change.option}: not a change, or not the values of one")

@@ -3,7 +3,7 @@
 Belongs here: stored objects and the API server's handling of requests (`api_server`, `api_writes`), admission and
 defaults, quotas, controllers (`controllers`, `workloads`, volumes, claims, disruption budgets), injected faults, the
 objects of files and clusters (`input`), their way into the API server (`load`), the loop in virtual time
-(`simulation`), and the `demo`.
+(`simulation`), runs on a terminal (`watch`), the events of a run for the page (`timeline`), and the `demo`.
 The result of a run is in `report`: the fields of `simulate -o json` are the structs of `report.report`, and
 `report.tables` renders them for people. Time is the caller's clock, randomness a seeded generator: equal input gives
 equal names and uids.

@@ -77,7 +77,7 @@ class PodAnswers(Protocol):
         ...
 
 
-class Run(Protocol):
+class RecordedTimeline(Protocol):
     """What happened from the start of a run to its end. The methods are called on the owner's thread."""
 
     def events(self, mirror: Mirror, first: int = 0) -> RunEvents: ...
@@ -127,7 +127,7 @@ class StateSource:
         self._queue_known: object = None
         self.what_if: WhatIfRuns | None = None
         """Computes the difference that changes make, if the host offers that."""
-        self.run: Run | None = None
+        self.run: RecordedTimeline | None = None
         """A simulation or recording from its start to its end, if the source is one; its state is that at the end."""
 
     @property

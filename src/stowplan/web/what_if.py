@@ -21,7 +21,7 @@ MAX_CHANGES = 32
 MAX_KEPT_RUNS = 16
 
 
-class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ChangeOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An option of `stowplan what-if` with its values: `drain` of a node, `add` of a number and a node like it."""
 
     option: str
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class WhatIfRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of POST `what-if`."""
 
-    changes: list[Change]
+    changes: list[ChangeOption]
 
 
 class StartedRun(Wire, frozen=True):
@@ -84,14 +84,14 @@ class RunTooLongError(StowplanError):
 class WhatIfHost:
     """Computes answers; the methods but `command` and `check` run on a thread of their own."""
 
-    def check(self, changes: list[Change]) -> None:
+    def check(self, changes: list[ChangeOption]) -> None:
         """Raises StowplanError for changes that are not valid."""
         raise NotImplementedError
 
-    def command(self, changes: list[Change]) -> str:
+    def command(self, changes: list[ChangeOption]) -> str:
         raise NotImplementedError
 
-    def compute(self, changes: list[Change], on_step: Callable[[], None]) -> WhatIfResult:
+    def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
         """Calls `on_step` after every attempt, which raises when the time is over."""
         raise NotImplementedError
 
@@ -145,7 +145,7 @@ class WhatIfRuns:
         done = (run for run in self._runs.values() if run.state == "done")
         return [msgspec.structs.replace(run, answer=None, text=()) for run in done]
 
-    async def _compute(self, run: ComparedRuns, changes: list[Change]) -> None:
+    async def _compute(self, run: ComparedRuns, changes: list[ChangeOption]) -> None:
         self._attempts, deadline = 0, monotonic() + self._time_limit
 
         def on_step() -> None:

@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from tests.builders import node, pod
+from tests.unit.web.test_report import contents
 
+from stowplan.cli.demo_page import scenario_state
 from stowplan.cli.main import cli
+from stowplan.cli.report import state_report
+from stowplan.config import default_configuration
 
 
 def run(*arguments: str) -> list[str]:
@@ -142,3 +146,22 @@ def manifests(folder: Path) -> Path:
     path = folder / "cluster.json"
     path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*nodes, *pods]}))
     return path
+
+
+def test_the_demo_on_the_page() -> None:
+    """The report of the demo has the run from its start, and plays it."""
+    state = scenario_state(6, default_configuration(), {}, 0)
+    answers = contents(state_report(state))["answers"]
+    events = answers["run/events"]
+    assert events["plays"]
+    assert (events["unit"], events["end"]) == ("seconds", 40.0)
+    assert "nodes are lost, pods come back elsewhere" in [mark["text"] for mark in events["marks"]]
+    assert len(events["lost"]["name"]) == 1
+    assert answers["hello"]["kind"] == "simulation"
+    assert {"run", "history"} <= set(answers["hello"]["features"])
+
+
+def test_options_of_the_page_need_it() -> None:
+    result = CliRunner().invoke(cli, ["demo", "--open"])
+    assert result.exit_code == 2
+    assert "--port and --open need --web." in result.stderr

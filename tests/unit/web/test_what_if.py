@@ -12,7 +12,7 @@ import pytest
 from tests.builders.objects import node
 from tests.unit.web.pages import Browser, Reply, shown
 
-from stowplan.web.what_if import Change, RunMaps, WhatIfHost, WhatIfResult, WhatIfRuns
+from stowplan.web.what_if import ChangeOption, RunMaps, WhatIfHost, WhatIfResult, WhatIfRuns
 
 POST = {"Content_Type": "application/json", "Sec_Fetch_Site": "same-origin"}
 REQUESTS = {"cpu": "1500m"}
@@ -151,13 +151,13 @@ class SlowHost(WhatIfHost):
     def __init__(self) -> None:
         self.go_on = threading.Event()
 
-    def check(self, changes: list[Change]) -> None:
+    def check(self, changes: list[ChangeOption]) -> None:
         pass
 
-    def command(self, changes: list[Change]) -> str:
+    def command(self, changes: list[ChangeOption]) -> str:
         return "stowplan what-if"
 
-    def compute(self, changes: list[Change], on_step: Callable[[], None]) -> WhatIfResult:
+    def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
         while not self.go_on.wait(0.005):
             on_step()
         return WhatIfResult("done", None, (), RunMaps(before=None, after=None))
