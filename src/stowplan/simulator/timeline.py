@@ -192,7 +192,7 @@ class RunTimeline:
     def events(self, mirror: Mirror, first: int = 0) -> RunEvents:
         """All events from a number on, for the columns of a mirror."""
         milliseconds = [round(time * 1000) for time in self._time]
-        before = [0, *milliseconds[:-1]]
+        before = [0, *milliseconds][:-1]
         return RunEvents(
             epoch=mirror.epoch,
             first=first,

@@ -88,6 +88,12 @@ def test_a_page_of_events_continues_the_one_before(recorded: Recorded) -> None:
     assert min(events.dt) >= 0
 
 
+def test_a_run_in_which_nothing_happens() -> None:
+    """All pods had a node before."""
+    events = RunTimeline(by_attempts=True).events(Mirror("e", lambda: Times(0.0)))
+    assert (events.total, events.dt, events.kind) == (0, [], [])
+
+
 def test_reasons_and_evictions(recorded: Recorded) -> None:
     events = recorded.events
     failed = {events.reasons[node] for kind, node in zip(events.kind, events.node, strict=True) if kind == wire.FAILED}

@@ -28,6 +28,8 @@ VIEWS = {
     "workload": ("#/workload/media/Deployment/encode-wide", "#panel .said >> nth=0", "9 pods are pending"),
     "pending": ("#/pending", "#pending-title", "4 reasons"),
     "queue": ("#/queue", "#queue-counts", "unschedulable"),
+    "what-if": ("#/what-if", "#panel h1", "What if"),
+    "compare": ("#/compare", "#page h1", "Compare"),
     "config": ("#/config", "#page h2 >> nth=0", "default-scheduler"),
 }
 AXE = """async () => {

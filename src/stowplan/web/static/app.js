@@ -99,7 +99,7 @@ function showView(view, here) {
   byId('main').dataset.view = view.name;
   byId('page').hidden = beside;
   const place = byId(beside ? 'panel' : 'page');
-  replaceChildren(place);
+  for (const id of ['panel', 'page']) replaceChildren(byId(id));
   place.scrollTop = 0;
   const section = view.layout === 'panel' || view.name === 'matrix' ? 'map' : view.name;
   for (const link of document.querySelectorAll('nav a')) {
