@@ -93,6 +93,9 @@ def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(wheel: dict[
         "stowplan/scaffold/template/src/PACKAGE/plugin.py.tmpl",
         "stowplan/scaffold/template/.gitignore.tmpl",
         "stowplan/testing/controlplane/helm/go.sum",
+        "stowplan/web/static/index.html",
+        "stowplan/web/static/vendor/uplot.js",
+        f"stowplan-{__version__}.dist-info/licenses/src/stowplan/web/static/vendor/LICENSE.uplot",
         f"stowplan-{__version__}.dist-info/licenses/LICENSE",
     }
     assert wanted <= wheel.keys()

@@ -84,6 +84,7 @@ class Cluster:
         self._homeless: dict[str, dict[str, Pod]] = {}
         self._follows_pods = False
         self.journal = Journal(self)
+        self.selection.moves = self.journal.moves
         self.pod_groups = PodGroupStates(self.stores)
         """Filled where the feature gate GenericWorkload is on."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stowplan.framework import NodeInfo, Pod
 
 if TYPE_CHECKING:
     from stowplan.cache.cluster import Cluster, Footprint
+    from stowplan.cache.selection import PodClass
 
 
 class Journal:
@@ -38,6 +40,12 @@ class Journal:
     def remove(self, pod: Pod, info: NodeInfo) -> None:
         self._orders.append((len(self._entries), info, dict(info.pods)))
         self._record(pod, info, -1)
+
+    def moves(self) -> Iterator[tuple[PodClass, int, int]]:
+        """(class of the pod, slot, 1 or -1) of each change, for counts that begin during a what-if."""
+        for pod, info, sign, _ in self._entries:
+            footprint: Footprint = pod.template.footprint
+            yield footprint.pod_class, info.slot, sign
 
     def rollback(self, mark: int) -> None:
         while len(self._entries) > mark:

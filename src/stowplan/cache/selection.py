@@ -6,7 +6,7 @@ match it, is computed once for each pair; after that, a pod that comes or goes a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 from weakref import ref
 
@@ -156,6 +156,9 @@ class Selection:
         self._counts: WeakTable[PodSelector, SlotCounts] = WeakTable()
         self._terms: WeakTable[TermKind, SlotCounts] = WeakTable()
         self._namespaces: dict[str, Mapping[str, str]] = {}
+        self.moves: Callable[[], Iterable[tuple[PodClass, int, int]]] = tuple
+        """The changes of the what-if under way. Counts that begin meanwhile show them, since its rollback takes them
+        back."""
         self.rules_version = 0
         """Grows with every change, other than of pods and nodes, that may end the idleness of a plugin: a term that no
         pod carried before, a namespace, and (by the cluster) any other object."""
@@ -190,6 +193,9 @@ class Selection:
                         _tally(counts, pod_class.by_slot)
                         if selector.terminating:
                             _tally(counts, pod_class.terminating_by_slot)
+            for pod_class, slot, amount in self.moves():
+                if selector.matches(pod_class):
+                    counts.add(slot, amount)
         return counts
 
     def term_counts(self, kind: TermKind) -> SlotCounts:

@@ -9,7 +9,7 @@ import sys
 
 FROM_CLUSTER = "--from-cluster"
 
-SUBCOMMANDS = ("explain", "why-not", "what-if", "simulate", "snapshot", "diff")
+SUBCOMMANDS = ("explain", "why-not", "what-if", "web", "simulate", "snapshot", "diff")
 _OTHER_SOURCES = ("--base", "--from", "--sample", FROM_CLUSTER)
 
 _USAGE = f"""Answers about scheduling, from the cluster of the current kubectl context.

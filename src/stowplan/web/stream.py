@@ -16,6 +16,7 @@ from aiohttp import web
 
 from stowplan import logs
 from stowplan.errors import StowplanError
+from stowplan.serving.insight_pages import problem_page
 from stowplan.serving.page_server import page_response
 from stowplan.serving.pages import status_page
 from stowplan.web.access import SECURITY_HEADERS
@@ -60,6 +61,8 @@ class StreamHub:
             await self._source.refresh(self._batch_seconds)
             self._start()
             return await self._stream(request, headers)
+        except StowplanError as problem:
+            return page_response(problem_page(problem), headers)
         finally:
             self._streams -= 1
 

@@ -92,6 +92,17 @@ def test_terminating_pods_count_in_a_what_if_for_selectors_that_leave_them_out()
     assert counts.array[n.slot] == 2
 
 
+def test_counts_that_begin_during_a_what_if_follow_it() -> None:
+    world, n, m = setting()
+    selector = PodSelector((Clause(None, selector_from_map({"app": "a"})),), terminating=True)
+    with world.cluster.what_if() as journal:
+        journal.remove(n.pods["default/p"], n)
+        journal.add(world.pod(web("new")), m)
+        counts = world.cluster.counts_for(selector)
+        assert counts.array[:2].tolist() == [1, 1]
+    assert counts.array[:2].tolist() == [2, 0]
+
+
 def test_rolled_back_even_if_something_breaks() -> None:
     world, n, _ = setting()
     try:

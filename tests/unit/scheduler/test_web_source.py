@@ -136,6 +136,9 @@ def test_nothing_is_answered_before_the_caches_are_synced() -> None:
     live = Live(node("a"), ready=False)
     try:
         assert {page.status for page in live.get("hello", "map", "pending", "explain/default/p")} == {503}
+        events = f"{PAGE_PREFIX}events"
+        with secure(live, {"list pods", f"get {events}"}) as visit:
+            assert visit(events).status == 503
     finally:
         live.stop()
 

@@ -31,7 +31,7 @@ export function makeChart(place, options) {
   const order = options.stack ? [...options.series].reverse() : options.series;
   const chart = new uPlot({
     width: Math.max(120, place.clientWidth), height: options.height, title: '', legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [8, 26, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, sync: options.sync ? { key: options.sync } : undefined },
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low || 0), Math.max(options.least || 1, (high || 0) * 1.08)] } },
     axes: [

@@ -86,6 +86,7 @@ function refreshModes() {
 function legend() {
   if (!map.colouring) return;
   const { legend: shown } = map.colouring;
+  byId('legend').classList.toggle('items', !shown.ramp);
   replaceChildren(byId('legend'), shown.ramp ? rampLegend(shown) : itemLegend(shown));
 }
 

@@ -48,9 +48,10 @@ def test_delays_are_counted_by_node() -> None:
 
 
 def test_a_lower_priority_before_a_higher_one_is_an_inversion() -> None:
-    assert inversions_of([4, 4, 3, 3, 2], SIZE) == 0
-    assert inversions_of([4, 3, 4, 3, 2], SIZE) == 1
-    assert inversions_of([], SIZE) == 0
+    assert inversions_of([4, 4, 3, 3, 2] * 1) == 0
+    assert inversions_of([4, 3, 4] + [2] * 20) == 0, "sent at the same time"
+    assert inversions_of([4, 1] + [3] * 20) == 1
+    assert inversions_of([]) == 0
 
 
 def test_report() -> None:
