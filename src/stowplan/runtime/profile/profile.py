@@ -167,7 +167,7 @@ class Profile:
         try:
             pre_filtered = planned.run_pre_filters(state, pod)
             return planned.run_filters(state, pod, pre_filtered) > 0 if pre_filtered is NO_OBJECTION else None
-        except (CycleError, StateNotFoundError):
+        except Exception:  # An attempt reports it.
             return None
 
     def _may_preempt(self, pod: Pod) -> bool:
