@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.web.browser import clusters
 from tests.web.browser.chromium import axe_file, find_chromium, launch_arguments
 from tests.web.browser.site import Site
 from tests.web.browser.visiting import Visit
 
+EXPECT_MILLISECONDS = 20_000
 WIDTHS = {1600: 940, 1280: 800, 820: 1100, 390: 844}
 
 
@@ -25,6 +26,7 @@ def browser() -> Iterator[Browser]:
     path = find_chromium()
     if path is None:
         pytest.skip("Chromium is missing; `python -m tests.web.browser` installs it")
+    expect.set_options(timeout=EXPECT_MILLISECONDS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=launch_arguments())
         yield chromium

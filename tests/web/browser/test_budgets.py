@@ -15,7 +15,7 @@ MAX_PAINT_MILLISECONDS = 6
 MAX_UPDATE_MILLISECONDS = 50
 MAX_ELEMENTS = 3000
 PAINT_ROUNDS = 3
-"""Other processes delay painting; the best round counts."""
+"""Other processes delay painting; one round within the budget is enough."""
 PAN = """async () => {
   const { map } = stowplan;
   const gaps = [];
@@ -83,8 +83,10 @@ def test_large_cluster_stays_within_its_budgets(
     first_bytes = sum(bytes_of.get(url, 0) for url in first)
     data_bytes = sum(size for url, size in bytes_of.items() if "/api/" in url)
     paints = page.evaluate("() => performance.getEntriesByType('paint').map(p => Math.round(p.startTime))")
-    rounds = [page.evaluate(PAN) for _ in range(PAINT_ROUNDS)]
-    painted, gaps = min(rounds, key=lambda found: statistics.median(found[0]))
+    for _ in range(PAINT_ROUNDS):
+        painted, gaps = page.evaluate(PAN)
+        if statistics.median(painted) <= MAX_PAINT_MILLISECONDS:
+            break
     updates = page.evaluate(UPDATE)
     elements = page.evaluate("document.querySelectorAll('*').length")
     report = (
