@@ -40,7 +40,9 @@ class Waiting:
             time.sleep(QUIET_SECONDS)
         woken = [name for name in self._pods if any(outcome.kind == PLACED for outcome in self._glance(name))]
         for name in woken:
-            self._place(name, alone=len(woken) == 1)
+            # A pod that is placed may preempt, after which no pod is kept waiting.
+            if name in self._pods:
+                self._place(name, alone=len(woken) == 1)
         if woken:
             self.look()
         for name in list(self._pods):
