@@ -40,7 +40,7 @@ class Waiting:
             time.sleep(QUIET_SECONDS)
         woken = [name for name in self._pods if any(outcome.kind == PLACED for outcome in self._glance(name))]
         for name in woken:
-            # A pod that is placed may preempt, after which no pod is kept waiting.
+            # After a placement the sides are made the same, which may drop the pods that wait.
             if name in self._pods:
                 self._place(name, alone=len(woken) == 1)
         if woken:
