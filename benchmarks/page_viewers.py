@@ -73,7 +73,7 @@ def view(port: int, token: str, seconds: float, results: Any) -> None:
     with socket.create_connection(("127.0.0.1", port)) as stream:
         request_line = f"GET /api/v1/events?since={epoch}-{revision}&pods=1 HTTP/1.1\r\n"
         stream.sendall(f"{request_line}Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
-        stream.settimeout(5)
+        stream.settimeout(60)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             received += len(stream.recv(1 << 16))
