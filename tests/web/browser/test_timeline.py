@@ -10,6 +10,27 @@ from tests.web.browser.visiting import Visit
 
 COLUMNS = "JSON.stringify([[...stowplan.store.nodes.requested.cpu], [...stowplan.store.nodes.flags]])"
 PODS = 60
+MANY_EVENTS = """
+(async () => {
+  const { Replay } = await import('/static/replay.js');
+  const { events } = stowplan.timeline.replay;
+  const bound = events.kind.indexOf(0);
+  const made = { ...events, dt: [], kind: [], pod: [], node: [] };
+  for (let i = 0; i < 25000; i += 1) {
+    for (const [kind, node] of [[0, events.node[bound]], [1, -1]]) {
+      made.dt.push(1); made.kind.push(kind); made.pod.push(events.pod[bound]); made.node.push(node);
+    }
+  }
+  const replay = new Replay(made, stowplan.store.nodes, stowplan.store.pods);
+  const at = (position) => {
+    replay.seek(position);
+    return JSON.stringify([[...replay.state.requested.cpu], [...replay.state.node]]);
+  };
+  const forward = [1, 20001, 40000, 49999].map(at);
+  const back = [49999, 40000, 20001, 1].map(at).reverse();
+  return [replay.checkpoints.length, forward.every((text, i) => text === back[i]), forward[0] !== forward[2]];
+})()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +108,14 @@ def test_address_has_the_time(run: Site, visit: Callable[..., Visit]) -> None:
     visitor.page.locator("html[data-run=ready]").wait_for(state="attached")
     assert visitor.state("stowplan.timeline.time") == 5
     assert "t=5" in visitor.page.url
+
+
+def test_checkpoints_of_many_events(visitor: Visit) -> None:
+    """A run of 50,000 events, made of an event of this one."""
+    assert visitor.state(MANY_EVENTS) == [3, True, True]
+
+
+def test_narrow(visit: Callable[..., Visit], run: Site) -> None:
+    opened = visit(width=390, at=run)
+    opened.page.locator("html[data-run=ready]").wait_for(state="attached")
+    assert opened.page.get_by_role("button", name="Play").is_visible()
