@@ -111,7 +111,7 @@ class Loop:
             self._pods.append(made)
             self._engine.put(made)
         for _ in range(count - count // 2):
-            if self._pods:
+            if len(self._pods) > CHANGED_PODS_PER_SECOND:
                 self._engine.remove(self._pods.pop(0))
 
 
