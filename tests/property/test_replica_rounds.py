@@ -37,7 +37,7 @@ class Overload:
     def __init__(self, random: Random, **shape: Any) -> None:
         self.random = random
         self._shape = shape
-        self.host = Host()
+        self.host = Host(retry_replicas_in_turn=True)
         self._number = 0
         for _ in range(random.randint(1, 3)):
             self.node_changes()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 from stowplan.api import PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
 from stowplan.api.selectors import Selector, SelectorError, compile_label_selector
@@ -153,8 +153,8 @@ class Selection:
     def __init__(self) -> None:
         self.size = 0
         self._classes: WeakTable[tuple[str, frozenset[tuple[str, str]]], PodClass] = WeakTable()
-        self._counts: WeakTable[PodSelector, SlotCounts] = WeakTable()
-        self._terms: WeakTable[TermKind, SlotCounts] = WeakTable()
+        self._counts: WeakValueDictionary[PodSelector, SlotCounts] = WeakValueDictionary()
+        self._terms: WeakValueDictionary[TermKind, SlotCounts] = WeakValueDictionary()
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self.moves: Callable[[], Iterable[tuple[PodClass, int, int]]] = tuple
         """The changes of the what-if under way. Counts that begin meanwhile show them, since its rollback takes them
@@ -185,7 +185,7 @@ class Selection:
         counts = self._counts.get(selector)
         if counts is None:
             counts = SlotCounts(self.size)
-            self._counts.put(selector, counts)
+            self._counts[selector] = counts
             for pod_class in self._classes.values():
                 if selector.matches(pod_class):
                     pod_class.select(selector, counts)
@@ -203,7 +203,7 @@ class Selection:
         counts = self._terms.get(kind)
         if counts is None:
             counts = SlotCounts(self.size)
-            self._terms.put(kind, counts)
+            self._terms[kind] = counts
             self.rules_version += 1
             for pod_class in self._classes.values():
                 if self._term_matches(kind, pod_class):

@@ -68,6 +68,7 @@ class Engine:
         observer: Observer | None = None,
         unschedulable_timeout: float = Options.unschedulable_timeout,
         max_namespace_share: float = 0.0,
+        retry_replicas_in_turn: bool = False,
         keep_objects: bool = False,
         keep_assigned_objects: bool = True,
         extenders: tuple[Extender, ...] = (),
@@ -78,6 +79,7 @@ class Engine:
         `keep_objects` keeps raw objects for plugins that want them, those of assigned pods only with
         `keep_assigned_objects`. `connection` is the handle's connection to the API server. `max_namespace_share` limits
         the time of namespaces with expensive pods, as reported to `charge`; 0 and 1 set no limit.
+        With `retry_replicas_in_turn`, equal pods are retried one after another, each only if it fits a node.
         """
         cluster, nominator, observer = (
             Cluster(keep_objects=keep_objects, release=config.release),
@@ -99,6 +101,7 @@ class Engine:
             max_namespace_share,
             observer,
             self._preemptions.holds,
+            _ProfileFeasibility(profiles) if retry_replicas_in_turn else None,
         )
         failures = FailureHandler(state)
         self._bindings = self.binding_cycles(state, failures, self._preemptions)
@@ -292,6 +295,7 @@ def _queue(
     max_namespace_share: float,
     observer: Observer,
     is_held: Callable[[QueuedPodInfo], bool],
+    feasibility: _ProfileFeasibility | None,
 ) -> SchedulingQueue:
     sort = next(iter(profiles.values())).points["queueSort"][0]
     return SchedulingQueue(
@@ -306,7 +310,7 @@ def _queue(
         unschedulable_timeout=unschedulable_timeout,
         max_namespace_share=max_namespace_share,
         is_held=is_held,
-        feasibility=_ProfileFeasibility(profiles),
+        feasibility=feasibility,
         on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
     )
 

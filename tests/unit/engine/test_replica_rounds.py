@@ -17,7 +17,7 @@ def full(replicas: int, *more: Any, **options: Any) -> Host:
     """A node with two running pods, which fill it, and replicas that wait; priorities forbid preemption."""
     running = [pod(f"running-{i}", "a", priority=100, **ONE) for i in range(2)]
     waiting = [pod(f"w{i}", **ONE) for i in range(replicas)]
-    host = Host(node("a", cpu=2), *running, *waiting, *more, **options)
+    host = Host(node("a", cpu=2), *running, *waiting, *more, retry_replicas_in_turn=True, **options)
     host.schedule()
     return host
 
