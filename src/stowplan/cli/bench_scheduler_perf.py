@@ -23,7 +23,7 @@ _SCHEDULERS = (KUBE_SCHEDULER, OURS)
 @click.option(
     "--suite",
     required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     help="Folder test/integration/scheduler_perf of Kubernetes, or a folder in it.",
 )
 @click.option(

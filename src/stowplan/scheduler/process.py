@@ -138,7 +138,7 @@ class SchedulerProcess:
             async with self._serving(self._settings):
                 found = await self._unless_stopped(wait_for_server(self._settings.connection))
         if found is not None and not self._stopping:
-            async with self._serving(self._settings_for(found)) as scheduler:
+            async with self._serving(await self._settings_for(found)) as scheduler:
                 await scheduler.run()
 
     @asynccontextmanager
@@ -159,11 +159,12 @@ class SchedulerProcess:
         finally:
             await asyncio.to_thread(monitor.stop)
 
-    def _settings_for(self, server: ServerFacts) -> SchedulerSettings:
+    async def _settings_for(self, server: ServerFacts) -> SchedulerSettings:
         """The settings under the rules of the server's release; with --emulated-version, of that one."""
         settings = self._settings
         if not settings.options.emulates:
-            options = self._options_for(server.effective_release())
+            # On a thread: a policy is read from the API server with an event loop of its own.
+            options = await asyncio.to_thread(self._options_for, server.effective_release())
             if options.config.release.version != LATEST.version:
                 log.info("Scheduling as kube-scheduler of the API server's release", version=str(server.release))
             settings = replace(settings, options=options)

@@ -86,7 +86,7 @@ def test_the_server_decides_the_rules_unless_a_flag_does(
     first = parse_for(RELEASES["1.33"] if gates else LATEST)
     connection = Connection("http://127.0.0.1:1", StoredCredentials())
     process = SchedulerProcess(SchedulerSettings(first, REGISTRY, connection), parse_for)
-    settings = process._settings_for(server)
+    settings = asyncio.run(process._settings_for(server))
     assert settings.resource_api == server.resource_api
     config = settings.options.config
     assert config.release.version == version

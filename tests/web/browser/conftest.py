@@ -21,8 +21,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.web)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for each module: Playwright runs an event loop on the thread, which other tests must not find."""
     path = find_chromium()
     if path is None:
         pytest.skip("Chromium is missing; `python -m tests.web.browser` installs it")

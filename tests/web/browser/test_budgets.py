@@ -95,7 +95,8 @@ def test_large_cluster_stays_within_its_budgets(
     )
     with capsys.disabled():
         sys.stdout.write(f"\n5,000 nodes (median, 95th percentile): {report}\n")
-    assert len(visitor.state("stowplan.store.nodes.names")) == 5000
+    names = visitor.state("stowplan.store.nodes.names")
+    assert sum(1 for name in names if name) == 5000  # A slot may be free: explanations try further nodes.
     assert 0 < first_bytes <= MAX_FIRST_PICTURE_BYTES, {url: bytes_of.get(url) for url in first}
     assert data_bytes <= MAX_INITIAL_DATA_BYTES
     assert statistics.median(painted) <= MAX_PAINT_MILLISECONDS

@@ -17,7 +17,7 @@ export function startSearch() {
   input.addEventListener('input', () => look(input.value.trim()));
   input.addEventListener('focus', () => look(input.value.trim()));
   input.addEventListener('keydown', keys);
-  input.addEventListener('blur', () => setTimeout(() => close(false), 150));
+  input.addEventListener('blur', () => setTimeout(() => { if (document.activeElement !== input) close(false); }, 150));
 }
 
 export function focusSearch() {
@@ -136,6 +136,7 @@ function open(index) {
 }
 
 function close(unlit) {
+  turn += 1; // An answer that is under way must not open the list again.
   byId('found').hidden = true;
   byId('search').setAttribute('aria-expanded', 'false');
   byId('search').removeAttribute('aria-activedescendant');
