@@ -32,7 +32,7 @@ _SUBDOMAIN_ERROR = (
 )
 
 
-@lru_cache(256)
+@lru_cache(4096)
 def label_key_errors(key: str) -> tuple[str, ...]:
     """The errors of a label key: a name, or a DNS subdomain, a slash and a name."""
     prefix, slash, name = key.rpartition("/")
@@ -54,7 +54,7 @@ def label_key_errors(key: str) -> tuple[str, ...]:
     return tuple(errors)
 
 
-@lru_cache(256)
+@lru_cache(4096)
 def label_value_errors(value: str) -> tuple[str, ...]:
     """The errors of a label value, which may be empty."""
     too_long = _length_error(value, _MAX_LABEL)

@@ -20,7 +20,7 @@ from stowplan.plugins.node_resources_fit.scoring import StrategyScorer
 NAME = "NodeResourcesFit"
 TOO_MANY_PODS = "Too many pods"
 CPU_AND_MEMORY = frozenset({"cpu", "memory"})
-_MAX_STATUSES = 64
+_MAX_STATUSES = 1024
 _MAX_KEPT_REASONS = 4
 """Statuses with more reasons are not kept: pods name resources as they like."""
 
