@@ -1,0 +1,15 @@
+"""Workload traces: loaders that turn files of published traces into nodes and arrivals of pods.
+
+Belongs here: the records (`TraceNode`, `Arrival`), one loader for each format, the reading of their files (`rows`),
+the options that all loaders share (`selection`), and the API objects of records (`objects`). A loader is a small
+class, `TraceLoader`; users can write their own.
+Does not belong here: time, scheduling and results (`simulator`, `study`), downloads: files are given by the user.
+May import: `api` and `errors`.
+"""
+
+from stowplan.traces.loader import TraceLoader, TraceSummary
+from stowplan.traces.objects import TraceObjects
+from stowplan.traces.records import Arrival, TraceNode
+from stowplan.traces.table import LOADERS, open_trace
+
+__all__ = ["LOADERS", "Arrival", "TraceLoader", "TraceNode", "TraceObjects", "TraceSummary", "open_trace"]

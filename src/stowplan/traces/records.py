@@ -1,0 +1,56 @@
+"""The records of a trace: nodes and arrivals of pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+NO_AFFINITY: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+
+GPU_MILLI: Final = "alibabacloud.com/gpu-milli"
+"""Thousandths of a GPU: of a node in total, and of a pod over all its GPUs."""
+GPU_MODEL: Final = "alibabacloud.com/gpu-card-model"
+"""Label of nodes with the model of their GPUs."""
+GPU: Final = "nvidia.com/gpu"
+"""Whole GPUs, of traces that know no shares."""
+
+MIB: Final = 1 << 20
+GIB: Final = 1 << 30
+
+
+class TraceNode(NamedTuple):
+    """A node of a trace."""
+
+    name: str
+    allocatable: Mapping[str, int]
+    """Milli-cores for cpu, bytes for memory, units for other resources; "pods" is 110 by default."""
+    labels: Mapping[str, str] = NOTHING
+    time: float = 0.0
+    """Seconds from the start of the trace at which the node joins."""
+
+
+class Arrival(NamedTuple):
+    """The arrival of a pod, or of `gang` equal pods that start together."""
+
+    time: float
+    """Seconds from the start of the trace."""
+    key: str
+    """Unique in the trace."""
+    job: str
+    """Shared by the pods of one job."""
+    requests: Mapping[str, int]
+    """Of one pod: milli-cores for cpu, bytes for memory, units for other resources."""
+    duration: float | None
+    """Seconds of work; None: the pod does not end."""
+    gang: int = 1
+    priority: int = 0
+    tenant: str = ""
+    labels: Mapping[str, str] = NOTHING
+    affinity: Mapping[str, tuple[str, ...]] = NO_AFFINITY
+    """Allowed values by node label."""
+    outcome: str = ""
+    """The outcome in the trace: succeeded, failed, killed or pending."""
+    waited: float | None = None
+    """Seconds between arrival and start in the trace, for validation; never used by a simulation."""

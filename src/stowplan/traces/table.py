@@ -1,0 +1,33 @@
+"""The loaders by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stowplan.errors import InputError
+from stowplan.traces.loader import TraceLoader
+from stowplan.traces.openb import Openb
+
+LOADERS: dict[str, type[TraceLoader]] = {loader.name: loader for loader in (Openb,)}
+
+
+def open_trace(
+    loader: str | type[TraceLoader], source: str | Path, options: Mapping[str, Any] | None = None
+) -> TraceLoader:
+    """The loader of a trace, by name or class, with its options as in a scenario. Raises InputError."""
+    if isinstance(loader, str):
+        if loader not in LOADERS:
+            near = get_close_matches(loader, LOADERS, 1)
+            advice = f"did you mean {near[0]}?" if near else f"one of {', '.join(LOADERS)}"
+            raise InputError(f'unknown trace loader "{loader}": {advice}')
+        loader = LOADERS[loader]
+    try:
+        given = msgspec.convert(dict(options or {}), loader.Options)
+    except msgspec.ValidationError as problem:
+        raise InputError(f"options of trace loader {loader.name}: {problem}") from None
+    return loader(Path(source), given)
