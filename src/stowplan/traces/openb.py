@@ -71,7 +71,7 @@ class OpenbOptions(Selection, kw_only=True, frozen=True):
     """The order file, beside the lists."""
     seed: int = 42
     inflate: Annotated[float, Meta(ge=0)] = 0.0
-    """With order shuffle: GPU requests of all arrivals, as a multiple of the cluster's GPUs; 0: the pods as they are."""
+    """With order shuffle: GPU requests of all arrivals, as a multiple of the cluster's GPUs; 0: the listed pods."""
     departures: bool = True
     """Whether pods end; only with order creation."""
 
@@ -139,13 +139,13 @@ class Openb(TraceLoader):
         decoder = msgspec.json.Decoder(OpenbOrder)
         try:
             with open_text(path) as file:
-                for number, line in enumerate(file, 1):
+                for line in file:
                     if f'"{self.options.trace}"' in line[:100]:
                         order = decoder.decode(line)
                         if (order.trace, order.seed) == (self.options.trace, self.options.seed):
                             return order
         except (msgspec.DecodeError, OSError, EOFError, gzip.BadGzipFile) as problem:
-            raise InputError(f"{path}:{number}: {problem}") from None
+            raise InputError(f"{path}: {problem}") from None
         raise InputError(f"{path}: no order for trace {self.options.trace} and seed {self.options.seed}")
 
     def _listed(self, numbers: Sequence[int]) -> list[OpenbPod]:
