@@ -8,7 +8,6 @@ Upstream: k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go, pkg/api
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
 from typing import TypeAlias
 
 from stowplan.api.affinity import NodeSelector, NodeSelectorTerm
@@ -17,6 +16,7 @@ from stowplan.api.names import label_key_errors
 from stowplan.api.node_selectors import FIELD_OPERATORS, NODE_NAME_FIELD, NODE_OPERATORS
 from stowplan.api.quantity import QuantityError, parse
 from stowplan.api.selectors import SelectorError, compile_label_selector, quoted, value_count_error
+from stowplan.api.text_cache import text_cache
 from stowplan.api.volumes import PersistentVolumeClaimSpec
 
 Problems: TypeAlias = Iterator[tuple[str, str]]
@@ -72,7 +72,7 @@ def quantity(path: str, amount: Quantity | None) -> Problems:
         yield path, problem
 
 
-@lru_cache(1 << 16)
+@text_cache(1 << 16)
 def quantity_problem(amount: Quantity) -> str | None:
     """The problem of an amount, None if it is valid."""
     try:

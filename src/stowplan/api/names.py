@@ -4,7 +4,8 @@ Upstream: k8s.io/apimachinery/pkg/util/validation/validation.go
 """
 
 import re
-from functools import lru_cache
+
+from stowplan.api.text_cache import text_cache
 
 _LABEL = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -32,7 +33,7 @@ _SUBDOMAIN_ERROR = (
 )
 
 
-@lru_cache(4096)
+@text_cache(4096)
 def label_key_errors(key: str) -> tuple[str, ...]:
     """The errors of a label key: a name, or a DNS subdomain, a slash and a name."""
     prefix, slash, name = key.rpartition("/")
@@ -54,7 +55,7 @@ def label_key_errors(key: str) -> tuple[str, ...]:
     return tuple(errors)
 
 
-@lru_cache(4096)
+@text_cache(4096)
 def label_value_errors(value: str) -> tuple[str, ...]:
     """The errors of a label value, which may be empty."""
     too_long = _length_error(value, _MAX_LABEL)

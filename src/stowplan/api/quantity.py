@@ -7,10 +7,10 @@ Upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go
 """
 
 import re
-from functools import lru_cache
 from typing import TypeAlias
 
 from stowplan.api.meta import Quantity
+from stowplan.api.text_cache import text_cache
 from stowplan.errors import InputError
 
 Exact: TypeAlias = int
@@ -37,7 +37,7 @@ class QuantityError(InputError):
     """A text that is not a quantity."""
 
 
-@lru_cache(_CACHE_SIZE)
+@text_cache(_CACHE_SIZE)
 def parse(quantity: Quantity) -> Exact:
     """The quantity in nano units, rounded away from zero."""
     if isinstance(quantity, int):
@@ -56,13 +56,13 @@ def parse(quantity: Quantity) -> Exact:
     return -nanos if sign == "-" else nanos
 
 
-@lru_cache(_CACHE_SIZE)
+@text_cache(_CACHE_SIZE)
 def value(quantity: Quantity) -> int:
     """The quantity in whole units, rounded away from zero and clamped to int64."""
     return _round(parse(quantity), _NANO)
 
 
-@lru_cache(_CACHE_SIZE)
+@text_cache(_CACHE_SIZE)
 def milli_value(quantity: Quantity) -> int:
     """The quantity in milli units, rounded away from zero and clamped to int64."""
     return _round(parse(quantity), _MICRO)

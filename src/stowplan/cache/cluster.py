@@ -99,6 +99,11 @@ class Cluster:
         self.nodes.serve_plugins()
         self._follows_pods |= follows_pods
 
+    def free_unused(self) -> None:
+        """Free the entries of templates and classes of pods that are gone."""
+        self.templates.sweep()
+        self.selection.sweep()
+
     # Nodes
     def put_node(self, node: api.Node, source: Any = None) -> NodeInfo:
         known = node.metadata.name in self.nodes.slot_of

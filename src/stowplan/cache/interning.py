@@ -14,7 +14,8 @@ _SMALLEST = 1024
 
 class WeakTable(Generic[K, V]):
     """As weakref.WeakValueDictionary, for tables that are mostly added to: entries whose value is gone are swept out
-    when the table has doubled instead of by a callback each, which makes an insertion several times cheaper."""
+    when the table has doubled, or on request, instead of by a callback each, which makes an insertion several times
+    cheaper."""
 
     __slots__ = ("_entries", "_limit")
 
@@ -33,8 +34,12 @@ class WeakTable(Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         self._entries[key] = ref(value)
         if len(self._entries) > self._limit:
-            self._entries = {key: entry for key, entry in self._entries.items() if entry() is not None}
-            self._limit = max(_SMALLEST, 2 * len(self._entries))
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Drop the entries whose value is gone."""
+        self._entries = {key: entry for key, entry in self._entries.items() if entry() is not None}
+        self._limit = max(_SMALLEST, 2 * len(self._entries))
 
     def items(self) -> Iterator[tuple[K, V]]:
         for key, entry in list(self._entries.items()):

@@ -168,6 +168,10 @@ class Selection:
         for counts in (*self._counts.values(), *self._terms.values()):
             counts.grow(size)
 
+    def sweep(self) -> None:
+        """Drop the entries of classes that no template uses any more."""
+        self._classes.sweep()
+
     def class_of(self, namespace: str, labels: Mapping[str, str]) -> PodClass:
         key = (namespace, frozenset(labels.items()))
         pod_class = self._classes.get(key)

@@ -52,6 +52,10 @@ class Templates:
         """Keys of the annotations that are part of templates."""
         self._serves_plugins = False
 
+    def sweep(self) -> None:
+        """Drop the entries of templates that no pod uses any more."""
+        self._known.sweep()
+
     def serve_plugins(self, annotations: AnnotationKeys) -> None:
         """Out-of-tree plugins read the pods: keep their metadata and status, make the dicts in specs read-only, and
         let the annotations that plugins declare split templates."""

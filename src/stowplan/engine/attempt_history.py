@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from stowplan.framework import Status
 
@@ -52,6 +52,11 @@ class AttemptHistory:
         last.count += 1
         last.latest = now
         last.message = message
+
+    def retain(self, uids: Container[str]) -> None:
+        """Forget all other pods."""
+        for uid in [uid for uid in self._by_uid if uid not in uids]:
+            del self._by_uid[uid]
 
     def of(self, uid: str) -> Sequence[FailedAttempts]:
         """The oldest first."""

@@ -165,6 +165,11 @@ class Engine:
         """Runs one scheduling cycle; False if no pod is ready, or while a cycle is suspended."""
         return not self._cycles.suspended and self._cycles.run_one()
 
+    def free_unused(self) -> None:
+        """Free entries of deleted pods in tables that are otherwise swept when they have doubled."""
+        self._state.history.retain(self._state.pending)
+        self._state.cluster.free_unused()
+
     def charge(self, seconds: float) -> None:
         """The last scheduling cycle took this long. Expensive ones are charged to the namespace of the pod."""
         queued = self._cycles.last

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from stowplan import logs
 from stowplan.api.kinds import Kind
+from stowplan.api.text_cache import clear_text_caches
 from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.engine import Engine
 from stowplan.framework import Call, Failure, Instruction, Request
@@ -74,7 +75,7 @@ class SchedulingLoop:
         """Receives the seconds that a batch of watch events took."""
         self._answers = answers
         """Questions, answered between scheduling cycles."""
-        self._collector = IdleCollector()
+        self._collector = IdleCollector(self._free_unused)
         self._unsynced = set(kinds)
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -121,6 +122,10 @@ class SchedulingLoop:
         else:
             trim_heap()
         self._wake.set()
+
+    def _free_unused(self) -> None:
+        self._engine.free_unused()
+        clear_text_caches()
 
     def missing(self, kind: Kind) -> None:
         """The API server does not have the kind; it counts as synced."""

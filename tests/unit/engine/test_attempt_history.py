@@ -41,3 +41,12 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     history.record("busy", 101, BROKEN, "", frozenset())
     history.record("third", 102, BROKEN, "", frozenset())
     assert [len(history.of(uid)) for uid in ("busy", "other", "third")] == [MAX_ENTRIES_PER_POD, 0, 1]
+
+
+def test_pods_that_are_no_longer_pending_are_forgotten_on_request() -> None:
+    history = AttemptHistory()
+    for uid in ("a", "b"):
+        history.record(uid, 1.0, Status(Code.Unschedulable, "no room"), "no room", frozenset({"NodeResourcesFit"}))
+    history.retain({"b": object()})
+    assert not history.of("a")
+    assert history.of("b")

@@ -10,7 +10,11 @@ class Collections:
         self.now = 0.0
         self.number = 0
         self._seconds = seconds
-        self.collector = IdleCollector(lambda: self.now, self._collect)
+        self.freed = 0
+        self.collector = IdleCollector(self._free_unused, lambda: self.now, self._collect)
+
+    def _free_unused(self) -> None:
+        self.freed += 1
 
     def _collect(self) -> None:
         self.number += 1
@@ -30,6 +34,7 @@ def test_all_generations_are_collected_in_an_idle_moment() -> None:
     assert collections.after(0, idle=True) == 1
     assert collections.after(1, idle=True) == 1
     assert collections.after(MIN_COLLECTION_INTERVAL_SECONDS, idle=True) == 2
+    assert collections.freed == 2
 
 
 def test_a_process_that_is_never_idle_is_interrupted() -> None:

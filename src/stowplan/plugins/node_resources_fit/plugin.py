@@ -6,9 +6,9 @@ Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import lru_cache
 
 from stowplan import framework as fwk
+from stowplan.api.text_cache import text_cache
 from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 from stowplan.cache.requests import is_extended_resource
 from stowplan.config.args import NodeResourcesFitArgs
@@ -25,7 +25,7 @@ _MAX_KEPT_REASONS = 4
 """Statuses with more reasons are not kept: pods name resources as they like."""
 
 
-@lru_cache(maxsize=_MAX_STATUSES)
+@text_cache(_MAX_STATUSES)
 def _status(code: fwk.Code, *reasons: str) -> fwk.Status:
     return fwk.Status(code, *reasons, plugin=NAME)
 
