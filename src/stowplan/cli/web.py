@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8259
 TOKEN_VARIABLE = "STOWPLAN_WEB_TOKEN"
+MIN_TOKEN_CHARACTERS = 16
 _PORTS_TRIED = 20
 
 
@@ -183,20 +184,30 @@ def _serving(
             address=options.address, certificate_file=options.certificate_file, key_file=options.key_file
         )
         tls = ServerTLS(serving).context
+    token = _given_token()
     listener = _listen(options.address, options.port)
     port = listener.getsockname()[1]
-    token = os.environ.get(TOKEN_VARIABLE) or None
     access = PageAccess(options.address, port, allowed_hosts=options.allowed_hosts, tls=tls is not None, token=token)
     server = WebServer(listener, pages, stream, access, tls, close)
     server.start()
     click.echo(access.url)
     click.echo("stowplan: serving the page; press Ctrl-C to stop", err=True)
     if options.open_browser:
-        webbrowser.open(access.url)
+        webbrowser.open(access.url_for_one_login())
     try:
         yield
     finally:
         server.stop()
+
+
+def _given_token() -> str | None:
+    """Raises ConfigError for a token that can be guessed."""
+    from stowplan.errors import ConfigError
+
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    if token is not None and len(token) < MIN_TOKEN_CHARACTERS:
+        raise ConfigError(f"{TOKEN_VARIABLE}: at least {MIN_TOKEN_CHARACTERS} characters are expected")
+    return token
 
 
 def _check_address(address: str, certificate_file: str, key_file: str, plain_http: bool) -> None:

@@ -31,6 +31,7 @@ _MAX_BODY_BYTES = 64 * 1024
 _COMPRESS_FROM_BYTES = 4096
 _BODY_SECONDS = 32.0
 _TOO_LARGE = status_page(413, "RequestEntityTooLarge", "Request body is too large")
+_INTERNAL_ERROR = status_page(500, "InternalError", "an unexpected error occurred; the server's log has the details")
 _TOO_SLOW = status_page(408, "Timeout", "Request body did not arrive in time")
 
 Respond = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -76,6 +77,25 @@ def _refusing_foreign_hosts(respond: Respond, allowed: Collection[str]) -> Respo
     return checked
 
 
+def _reporting_bugs(respond: Respond, headers: Mapping[str, str]) -> Respond:
+    """An unexpected exception becomes one line of the log and a response without details."""
+    warn = logs.RepeatedWarning(log, "Unexpected problem of a request")
+
+    async def reported(request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await respond(request)
+        except (ConnectionError, web.HTTPException):
+            raise
+        except Exception as bug:
+            # The query is left out: it may have a token.
+            warn(method=request.method, path=request.path, err=repr(bug), stacktrace=logs.stack_trace(bug))
+            if request.writer.output_size and request.transport is not None:
+                request.transport.close()  # A response has begun, and cannot be taken back.
+            return page_response(_INTERNAL_ERROR, headers)
+
+    return reported
+
+
 def _marking_begin(respond: Respond) -> Respond:
     async def marked(request: web.BaseRequest) -> web.StreamResponse:
         if isinstance(request.protocol, PageConnection):
@@ -92,15 +112,16 @@ async def serve(
     tls: ssl.SSLContext | None = None,
     limits: ConnectionLimits | None = None,
     allowed_hosts: Collection[str] | None = (),
+    headers: Mapping[str, str] | None = None,
 ) -> AsyncIterator[None]:
     """Serve HTTP on a listening socket and the running event loop, until the end of the context.
 
     `allowed_hosts` are names by which a loopback address may be called, besides localhost; None if `respond` checks the
-    host.
+    host. `headers` are those of the response to a request whose handler has a bug.
     """
     if allowed_hosts is not None and is_loopback(listener):
         respond = _refusing_foreign_hosts(respond, allowed_hosts)
-    server = web.Server(_marking_begin(respond))
+    server = web.Server(_marking_begin(_reporting_bugs(respond, headers or {})))
     connections = Connections(listener, server, tls, limits or default_limits())
     connections.start()
     try:

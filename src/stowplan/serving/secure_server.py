@@ -84,7 +84,7 @@ class SecureServer(PageServer):
         async with _open(self._connect) as clients:
             access = AccessControl(self._access, self._metrics, clients.authentication, clients.authorization)
             respond = partial(self._respond, access)
-            async with serve(self._listener, respond, self._tls.context, self._limits):
+            async with serve(self._listener, respond, self._tls.context, self._limits, headers=_HEADERS):
                 tolerant = self._access.tolerate_lookup_failure
                 seconds = _FIRST_LOOKUP_SECONDS if tolerant else _LOOKUP_SECONDS
                 await self._look_up_authorities(clients, seconds)

@@ -12,7 +12,7 @@ import ipaddress
 import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from stowplan.serving.loopback import MISDIRECTED
 from stowplan.serving.pages import Page, status_page
@@ -34,6 +34,11 @@ LOGIN_PATH = "/login"
 _SAFE_METHODS = ("GET", "HEAD")
 _SAME_ORIGIN_FETCHES = ("", "none", "same-origin")
 _HTML = "text/html; charset=utf-8"
+_LOGGED_IN = (
+    b'<!doctype html><html lang="en"><meta charset="utf-8"><title>Stowplan</title>'
+    b'<meta http-equiv="refresh" content="0; url=/"><p><a href="/">Continue to the page</a></p></html>\n'
+)
+"""A redirect would not do: after a click on a page of another site, browsers follow it without the new cookie."""
 _LOGGED_OUT = (
     b'<!doctype html><html lang="en"><meta charset="utf-8"><title>Stowplan</title>'
     b"<p>Open the address that <code>stowplan web</code> printed: it has the token that this page needs.</p></html>\n"
@@ -64,6 +69,7 @@ class PageAccess:
     ) -> None:
         """`allowed_hosts` are further names of this server, with a port or, for any port, without."""
         self.token = token or secrets.token_urlsafe(24)
+        self._single_tokens: list[str] = []
         self._address = ipaddress.ip_address(address)
         self._port = port
         self._tls = tls
@@ -74,9 +80,18 @@ class PageAccess:
     @property
     def url(self) -> str:
         """The address to open, with the token."""
+        return self._login_url(self.token)
+
+    def url_for_one_login(self) -> str:
+        """An address whose token works once: other users of the machine see the arguments of the browser's command."""
+        token = secrets.token_urlsafe(24)
+        self._single_tokens.append(token)
+        return self._login_url(token)
+
+    def _login_url(self, token: str) -> str:
         host = "127.0.0.1" if self._address.is_unspecified else str(self._address)
         name = f"[{host}]" if ":" in host else host
-        return f"{self._scheme}://{name}:{self._port}{LOGIN_PATH}?token={self.token}"
+        return f"{self._scheme}://{name}:{self._port}{LOGIN_PATH}?token={quote(token, safe='')}"
 
     def answer(self, visit: Visit) -> Page | None:
         """The response to a login or to a request that is refused; None for a request that is allowed."""
@@ -104,11 +119,14 @@ class PageAccess:
 
     def _login(self, query: str) -> Page:
         given = parse_qs(query).get("token", [""])[0]
-        if not _equal(given, self.token):
+        single = next((token for token in self._single_tokens if _equal(given, token)), None)
+        if single is not None:
+            self._single_tokens.remove(single)
+        elif not _equal(given, self.token):
             return Page(401, _LOGGED_OUT, _HTML)
         secure = "; Secure" if self._tls else ""
         cookie = f"{self._cookie_name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/{secure}"
-        return Page(303, b"", headers={"Location": "/", "Set-Cookie": cookie})
+        return Page(200, _LOGGED_IN, _HTML, {"Set-Cookie": cookie})
 
     def _is_known(self, headers: Mapping[str, str]) -> bool:
         """Whether the request has the cookie, or the token as a bearer token, for programs."""

@@ -46,7 +46,7 @@ class WebServer(PageServer):
         self._start_thread()
 
     async def _serve(self, stopping: asyncio.Event) -> None:
-        async with serve(self._listener, self._respond, self._tls, self._limits, allowed_hosts=None):
+        async with serve(self._listener, self._respond, self._tls, self._limits, None, SECURITY_HEADERS):
             self._ready()
             await stopping.wait()
         if self._close is not None:

@@ -120,8 +120,8 @@ class StreamHub:
                 if now >= pending_due and (self._grouping is None or self._grouping.done()):
                     pending_due = now + _PENDING_SECONDS
                     self._grouping = asyncio.create_task(self._group())
-            except StowplanError as problem:
-                self._warn(err=str(problem))
+            except Exception as problem:
+                self._report(problem)
             if mirror.revision != before or self._grouping is not None:
                 changed, self._changed = self._changed, asyncio.Event()
                 changed.set()
@@ -131,5 +131,10 @@ class StreamHub:
         """Refreshes the list of pending pods, which may take longer than a batch."""
         try:
             await self._source.refresh_pending()
-        except StowplanError as problem:
-            self._warn(err=str(problem))
+        except Exception as problem:
+            self._report(problem)
+
+    def _report(self, problem: Exception) -> None:
+        """Logs a failed refresh; the next one is tried all the same. The trace is that of a bug."""
+        trace = {} if isinstance(problem, StowplanError) else {"stacktrace": logs.stack_trace(problem)}
+        self._warn(err=str(problem) or repr(problem), **trace)

@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from stowplan import logs
 from stowplan.errors import StowplanError
 from stowplan.serving.insight_pages import TooManyQuestionsError
 from stowplan.web.wire import NodeMap, Wire
+
+log = logs.get(__name__)
 
 TIME_LIMIT_SECONDS = 120.0
 MAX_CHANGES = 32
@@ -81,19 +84,20 @@ class RunTooLongError(StowplanError):
     """The computation exceeds its time limit."""
 
 
-class WhatIfHost:
-    """Computes answers; the methods but `command` and `check` run on a thread of their own."""
+class WhatIfHost(Protocol):
+    """Computes answers; `compute` runs on a thread of its own."""
 
     def check(self, changes: list[ChangeOption]) -> None:
         """Raises StowplanError for changes that are not valid."""
-        raise NotImplementedError
+        ...
 
     def command(self, changes: list[ChangeOption]) -> str:
-        raise NotImplementedError
+        """The equivalent command line."""
+        ...
 
     def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
         """Calls `on_step` after every attempt, which raises when the time is over."""
-        raise NotImplementedError
+        ...
 
 
 class WhatIfRuns:
@@ -155,8 +159,12 @@ class WhatIfRuns:
 
         try:
             result = await asyncio.to_thread(self._host.compute, changes, on_step)
-        except StowplanError as problem:
-            self._runs[run.id] = msgspec.structs.replace(run, state="failed", message=str(problem))
+        except Exception as problem:
+            message = str(problem)
+            if not isinstance(problem, StowplanError):
+                log.exception(problem, "Unexpected problem of a what-if")
+                message = "an unexpected error occurred; the server's log has the details"
+            self._runs[run.id] = msgspec.structs.replace(run, state="failed", message=message)
             return
         self._maps[run.id] = result.maps
         self._runs[run.id] = msgspec.structs.replace(

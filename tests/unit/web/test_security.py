@@ -91,7 +91,8 @@ def test_nothing_is_served_without_the_token(browser: Browser) -> None:
 
 def test_the_token_is_traded_for_a_cookie_that_scripts_and_other_sites_do_not_get(browser: Browser) -> None:
     reply = browser.send("GET", f"/login?token={browser.access.token}", login=False)
-    assert (reply.status, reply.headers["Location"]) == (303, "/")
+    assert reply.status == 200
+    assert b'http-equiv="refresh" content="0; url=/"' in reply.body
     cookie = reply.headers["Set-Cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=Strict", "Path=/", f"stowplan-{browser.port}="))
     assert browser.access.token not in cookie
@@ -99,6 +100,39 @@ def test_the_token_is_traded_for_a_cookie_that_scripts_and_other_sites_do_not_ge
         refused = browser.send("GET", f"/login{wrong}", login=False)
         assert refused.status == 401
         assert "Set-Cookie" not in refused.headers
+
+
+def test_an_address_for_one_login_works_once(browser: Browser) -> None:
+    path = browser.access.url_for_one_login().partition(str(browser.port))[2]
+    first, second = (browser.send("GET", path, login=False) for _ in range(2))
+    assert (first.status, second.status) == (200, 401)
+    assert browser.access.token not in path
+    assert browser.get("/api/v1/hello", Cookie=first.headers["Set-Cookie"].partition(";")[0]).status == 200
+
+
+def test_a_token_with_any_characters_is_part_of_the_address() -> None:
+    access = PageAccess("127.0.0.1", 8000, token="a+b&c=d#e%20f/?é")
+    path, _, query = access.url.partition("8000")[2].partition("?")
+    page = access.answer(Visit("GET", path, query, {"Host": "127.0.0.1:8000"}))
+    assert page is not None
+    assert page.status == 200
+
+
+def test_an_unexpected_exception_is_one_line_of_the_log(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken() -> None:
+        raise ZeroDivisionError("secret of the cluster")
+
+    monkeypatch.setattr(browser.source, "hello", broken)
+    reply = browser.get("/api/v1/hello")
+    assert reply.status == 500
+    assert reply.json["message"] == "an unexpected error occurred; the server's log has the details"
+    assert {name: reply.headers[name] for name in HEADERS} == HEADERS
+    assert b"secret" not in reply.body
+    lines = [record.getMessage() for record in caplog.records if "secret of the cluster" in record.getMessage()]
+    assert len(lines) == 1
+    assert "/api/v1/hello" in lines[0]
 
 
 def test_cookies_of_other_programs_do_not_matter(browser: Browser) -> None:

@@ -163,6 +163,19 @@ class SlowHost(WhatIfHost):
         return WhatIfResult("done", None, (), RunMaps(before=None, after=None))
 
 
+class BrokenHost(SlowHost):
+    """Has a bug."""
+
+    def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
+        raise ZeroDivisionError("secret")
+
+
+def test_a_bug_ends_the_run(page: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page.source, "what_if", WhatIfRuns(BrokenHost()))
+    run = finished(page, ask(page, ("drain", ["a"])))
+    assert (run["state"], "secret" in run["message"]) == ("failed", False)
+
+
 def test_one_run_at_a_time_and_a_time_limit(page: Browser) -> None:
     host, kept = SlowHost(), page.source.what_if
     page.source.what_if = WhatIfRuns(host, time_limit=0.3)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Browser, Route, expect
 from tests.web.browser import clusters
 from tests.web.browser.site import Site
 from tests.web.browser.visiting import Visit
@@ -216,3 +216,16 @@ def test_pinch_zooms_and_drag_pans_by_touch(visit: Callable[..., Visit]) -> None
     touch("touchEnd")
     visitor.page.wait_for_timeout(100)
     assert visitor.state("stowplan.map.x") > before + 30
+
+
+def test_a_link_on_a_page_of_another_site_logs_in(site: Site, browser: Browser) -> None:
+    context = browser.new_context()
+    link = f'<!doctype html><a href="{site.login}">the page</a>'
+    context.route("http://elsewhere.example/", lambda route: route.fulfill(body=link, content_type="text/html"))
+    page = context.new_page()
+    page.goto("http://elsewhere.example/")
+    page.get_by_role("link").click()
+    page.locator("html[data-ready]").wait_for(state="attached")
+    assert page.url.startswith(f"{site.origin}/")
+    assert "token" not in page.url
+    context.close()
