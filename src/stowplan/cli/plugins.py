@@ -24,7 +24,9 @@ GROUP = "stowplan.plugins"
 
 EXIT_PLUGIN_BUG = 4
 
-SPECIFICATION = "./file.py, ./file.py:Class if the file defines several, or package.module:Class"
+SPECIFICATION = (
+    "./file.py, ./file.py:Class if the file defines several, package.module:Class, or the name of an optional plugin"
+)
 """The forms of a plugin's value, for help and messages."""
 
 plugin_option: Callable[[Any], Any] = click.option(
@@ -60,8 +62,9 @@ def load_plugin(specification: str) -> Factory:
 
 
 def _register(found: dict[str, Factory], origin: str, name: object, factory: Any) -> None:
+    from stowplan.config import IN_TREE_PLUGINS
     from stowplan.framework import Plugin
-    from stowplan.plugins.registry import REGISTRY
+    from stowplan.optional_plugins.registry import optional_classes
 
     if not callable(factory):
         raise PluginError(f"{origin}: neither a class nor a factory function")
@@ -69,12 +72,16 @@ def _register(found: dict[str, Factory], origin: str, name: object, factory: Any
         raise PluginError(f"{origin}: class {factory.__name__} is not derived from stowplan.Plugin")
     if not isinstance(name, str) or not name:
         raise PluginError(f"{origin}: its name must be a string, not {name!r}")
-    if name in found or name in REGISTRY:
+    if name in found or (name in IN_TREE_PLUGINS and factory is not optional_classes([name]).get(name)):
         raise PluginError(f'{origin}: a plugin named "{name}" already exists')
     found[name] = factory
 
 
 def _load(origin: str, specification: str) -> Any:
+    from stowplan.optional_plugins.registry import optional_classes
+
+    if optional := optional_classes([specification]):
+        return optional[specification]
     if specification.endswith(".py"):
         return _only_plugin(origin, _load_file(origin, Path(specification)))
     where, separator, name = specification.rpartition(":")

@@ -29,9 +29,9 @@ def with_plugin(name: str, factory: Factory) -> Option:
     """Registers a plugin, a class or a factory of (args, handle), under the name used in configurations."""
 
     def register(registry: dict[str, Factory]) -> None:
-        from stowplan.plugins.registry import REGISTRY
+        from stowplan.config import IN_TREE_PLUGINS
 
-        if name in registry or name in REGISTRY:
+        if name in registry or name in IN_TREE_PLUGINS:
             raise PluginError(f'a plugin named "{name}" already exists')
         registry[name] = factory
 

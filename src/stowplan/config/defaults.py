@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from stowplan.config.args import ARGS, NodeResourcesFitArgs, PluginArgs
+from stowplan.config.args import ARGS, OPTIONAL_ARGS, NodeResourcesFitArgs, PluginArgs
 from stowplan.config.releases import LATEST, Release
 from stowplan.config.types import (
     PLUGINS_ATTRIBUTES,
@@ -68,8 +68,8 @@ def default_plugins(release: Release = LATEST) -> Plugins:
     return Plugins(multi_point=PluginSet(enabled=enabled))
 
 
-IN_TREE_PLUGINS = frozenset(DEFAULT_WEIGHTS)
-"""Names that a configuration may enable without registration."""
+IN_TREE_PLUGINS = frozenset((*DEFAULT_WEIGHTS, *OPTIONAL_ARGS))
+"""Names that a configuration may enable without registration: the default plugins and the optional ones."""
 
 ALPHA_PLUGINS = {
     "GangScheduling": "GangScheduling",

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from stowplan.config.args import ARGS, NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
+from stowplan.config.args import IN_TREE_ARGS, NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
 from stowplan.config.defaults import (
     IN_TREE_PLUGINS,
     complete,
@@ -113,7 +113,7 @@ def test_an_empty_configuration_becomes_the_default_one() -> None:
             Profile(
                 scheduler_name="default-scheduler",
                 plugins=default_plugins(),
-                plugin_config=tuple(PluginConfig(name=name, args=kind()) for name, kind in ARGS.items()),
+                plugin_config=tuple(PluginConfig(name=name, args=kind()) for name, kind in IN_TREE_ARGS.items()),
             ),
         ),
         extenders=(),
@@ -161,7 +161,7 @@ def test_given_args_come_first_and_are_completed() -> None:
     assert [config.name for config in profile.plugin_config] == [
         "Mine",
         "NodeResourcesFit",
-        *(name for name in ARGS if name != "NodeResourcesFit"),
+        *(name for name in IN_TREE_ARGS if name != "NodeResourcesFit"),
     ]
     assert profile.args("Mine") == {"weight": None}
     resources = (ResourceSpec(name="cpu"), ResourceSpec(name="memory"))

@@ -4,12 +4,13 @@ from tests.builders.default_plugins import DEFAULT_LISTS, names_at
 from stowplan.config import IN_TREE_PLUGINS
 from stowplan.framework import Plugin
 from stowplan.framework.points import implements_point
+from stowplan.optional_plugins.registry import MODULES
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.registry import REGISTRY
 
 
 def test_all_plugins_of_the_configuration_are_there() -> None:
-    assert set(REGISTRY) == set(IN_TREE_PLUGINS)
+    assert set(REGISTRY) | set(MODULES) == set(IN_TREE_PLUGINS)
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))

@@ -21,13 +21,14 @@ from stowplan.framework.extender import Extender
 from stowplan.framework.plugin_checks import check_constructor, check_plugin, check_plugin_class
 from stowplan.framework.points import PLACEMENT_SCORE, POINTS, SCORE, implements_point
 from stowplan.framework.safe_text import raised, shown
+from stowplan.optional_plugins.registry import optional_classes
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.registry import for_release
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.sampling import Rotation, Sampler
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin, serve_plugins
 from stowplan.runtime.profile.handle import ProfileHandle
-from stowplan.runtime.profile.plugin_args import decode_args
+from stowplan.runtime.profile.plugin_args import decode_args, in_tree_args
 from stowplan.runtime.profile.profile import Profile
 
 Factory = Callable[[Any, Handle], Plugin]
@@ -49,6 +50,8 @@ def build_profiles(
     Handle of a profile's plugins from its schedulerName; without it, no services of a running scheduler are available.
     """
     registry = for_release(registry, config.release)
+    mentioned = [name for profile in config.profiles for name in _mentioned(profile.plugins)]
+    registry = {**optional_classes(mentioned), **registry}
     instances: dict[str, dict[str, Plugin]] = {}
     for configured in config.profiles:
         name = configured.scheduler_name
@@ -128,7 +131,7 @@ def _mentioned(plugins: Plugins) -> dict[str, None]:
 def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
     """Calls a plugin's factory. Exceptions, and mistakes in the plugin's class, become a PluginBugError of one line."""
     if isinstance(factory, type) and issubclass(factory, InTreePlugin):
-        in_tree: Plugin = _made(factory, name, args, handle)
+        in_tree: Plugin = _made(factory, name, in_tree_args(factory.name, args), handle)
         return in_tree
     if isinstance(factory, type) and issubclass(factory, Plugin):
         check_plugin_class(factory)

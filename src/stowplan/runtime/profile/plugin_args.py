@@ -1,4 +1,4 @@
-"""The args of an out-of-tree plugin: its `pluginConfig`, decoded into its `Args`."""
+"""The args of plugins from plain data: `pluginConfig` of out-of-tree plugins, and args of the extender's plugins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 from msgspec import inspect
 
 from stowplan.api import codec
-from stowplan.config.strict_decoding import suggestion
+from stowplan.config.args import ARGS
+from stowplan.config.errors import Problems
+from stowplan.config.strict_decoding import decode_walking, suggestion
 from stowplan.errors import ConfigError
 
 
@@ -27,6 +29,19 @@ def decode_args(kind: type | None, name: str, args: Any) -> Any:
         return codec.convert(kind, given)
     except codec.DecodeError as problem:
         raise ConfigError(f'pluginConfig of "{name}": {problem}') from problem
+
+
+def in_tree_args(name: str, args: Any) -> Any:
+    """The args of an in-tree or optional plugin; plain data is decoded and validated as in a configuration."""
+    kind = ARGS.get(name)
+    if kind is None or isinstance(args, kind):
+        return args
+    problems = Problems()
+    decoded = decode_walking({} if args is None else args, kind, "$", problems).completed()
+    decoded.check("$", problems)
+    if problems.errors:
+        raise ConfigError(f'pluginConfig of "{name}": {path}: {message}' for path, message in problems.errors)
+    return decoded
 
 
 def _unknown_fields(info: inspect.Type, value: Any, path: str) -> Iterator[str]:

@@ -225,7 +225,7 @@ class DynamicResourcesArgs(PluginArgs, frozen=True, kw_only=True):
             problems.invalid(f"{path}.bindingTimeout", self.binding_timeout, "must be at least 1 second")
 
 
-ARGS: dict[str, type[PluginArgs]] = {
+IN_TREE_ARGS: dict[str, type[PluginArgs]] = {
     "DefaultPreemption": DefaultPreemptionArgs,
     "DynamicResources": DynamicResourcesArgs,
     "InterPodAffinity": InterPodAffinityArgs,
