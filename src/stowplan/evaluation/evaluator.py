@@ -212,12 +212,15 @@ def evaluate(profile: Profile, pod: Pod) -> DecisionRecord:
     if len(diagnosis.feasible):
         return record_of(diagnosis.score(), None)
     message = fit_error(diagnosis)
-    if not any(plugin.name == "DefaultPreemption" for plugin in profile.post_filters):
-        return record_of(diagnosis, None, message=message)
-    reason = eligibility(diagnosis)
-    if reason:
-        return record_of(diagnosis, None, message=f"{message} | not eligible: {reason}")
-    return record_of(diagnosis, search(diagnosis, None), message=message)
+    for plugin in profile.post_filters:
+        rules = plugin.victim_rules(diagnosis.state, pod)
+        if rules is None and plugin.name != "DefaultPreemption":
+            continue
+        reason = eligibility(diagnosis, rules)
+        if reason:
+            return record_of(diagnosis, None, message=f"{message} | not eligible: {reason}")
+        return record_of(diagnosis, search(diagnosis, None, rules), message=message)
+    return record_of(diagnosis, None, message=message)
 
 
 def _load(case: ClusterCase, cluster: Cluster, whole: dict[str, Any] | None) -> list[Pod]:

@@ -8,8 +8,10 @@ from importlib import import_module
 from stowplan.framework import Plugin
 
 MODULES = {
+    "NodeMetadata": "node_metadata",
     "NodeResourcesAllocatable": "node_resources_allocatable",
     "PodState": "pod_state",
+    "PreemptionToleration": "preemption_toleration",
     "QOSSort": "qos_sort",
 }
 """Module below this package for each plugin; the class has the plugin's name."""

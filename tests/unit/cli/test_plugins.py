@@ -151,14 +151,29 @@ def test_a_file_that_cannot_be_loaded(text: bytes, error: str, tmp_path: Path) -
     assert line.startswith(f"stowplan: --plugin {file}:Mine: {error}")
 
 
+EXPECTED = (
+    "expected ./file.py, ./file.py:Class if the file defines several, package.module:Class, "
+    "or the name of an optional plugin"
+)
+
+
 @pytest.mark.parametrize(
     ("specification", "error"),
     [
         ("missing.py:Mine", "no such file: missing.py"),
         ("no_such_module:Mine", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("json", "expected ./file.py, ./file.py:Class if the file defines several, or package.module:Class"),
-        ("json:", "expected ./file.py, ./file.py:Class if the file defines several, or package.module:Class"),
-        (":Mine", "expected ./file.py, ./file.py:Class if the file defines several, or package.module:Class"),
+        (
+            "json",
+            EXPECTED,
+        ),
+        (
+            "json:",
+            EXPECTED,
+        ),
+        (
+            ":Mine",
+            EXPECTED,
+        ),
     ],
 )
 def test_a_specification_that_leads_nowhere(specification: str, error: str) -> None:

@@ -54,4 +54,5 @@ def test_order() -> None:
     plugin = world.plugin("QOSSort")
     for position, info in enumerate(infos):
         assert [plugin.less(info, other) for other in infos] == [position < i for i in range(len(infos))]
-    assert sorted(reversed(infos), key=plugin.sort_key) == infos
+    infos.reverse()
+    assert [info.pod.name for info in sorted(infos, key=plugin.sort_key)] == [item["metadata"]["name"] for item in pods]

@@ -45,7 +45,9 @@ def test_a_plugin_is_enabled_by_naming_it_in_a_profile() -> None:
     enabled = {"score": {"enabled": [{"name": "NodeResourcesAllocatable", "weight": 1000}]}}
     args = {"name": "NodeResourcesAllocatable", "args": {"mode": "Most"}}
     nodes = [node("small", cpu="4"), node("large", cpu="64")]
-    assert World(nodes, config=configuration(enabled, args)).decide(pod("p", requests={"cpu": "1"})).node_name == "large"
+    assert (
+        World(nodes, config=configuration(enabled, args)).decide(pod("p", requests={"cpu": "1"})).node_name == "large"
+    )
     assert World(nodes, config=configuration(enabled)).decide(pod("p", requests={"cpu": "1"})).node_name == "small"
 
 
@@ -98,5 +100,5 @@ def test_plain_args_of_the_extender_are_decoded_and_validated() -> None:
     plugin = instantiate(kind, "", {"mode": "Most"}, handle)
     assert isinstance(plugin, InTreePlugin)
     assert plugin.args == NodeResourcesAllocatableArgs(mode="Most")
-    with pytest.raises(ConfigError, match='pluginConfig of "NodeResourcesAllocatable": .*invalid support ModeType'):
+    with pytest.raises(ConfigError, match=r'pluginConfig of "NodeResourcesAllocatable": .*invalid support ModeType'):
         instantiate(kind, "", {"mode": "Some"}, handle)

@@ -29,8 +29,8 @@ from stowplan.config.args.in_tree import (
 )
 from stowplan.config.args.optional import OPTIONAL_ARGS
 
-ARGS: dict[str, type[PluginArgs]] = IN_TREE_ARGS | OPTIONAL_ARGS
-"""Args type by plugin."""
+ARGS: dict[str, type[PluginArgs]] = dict(sorted((IN_TREE_ARGS | OPTIONAL_ARGS).items()))
+"""Args type by plugin, sorted: default args are appended to a profile in this order."""
 
 __all__ = [
     "ARGS",

@@ -235,7 +235,7 @@ IN_TREE_ARGS: dict[str, type[PluginArgs]] = {
     "PodTopologySpread": PodTopologySpreadArgs,
     "VolumeBinding": VolumeBindingArgs,
 }
-"""Args type by plugin, sorted: default args are appended to a profile in this order."""
+"""Args type by plugin."""
 
 
 def _completed_resources(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:

@@ -7,11 +7,15 @@ from typing import Self
 
 import msgspec
 
-from stowplan.config.args.in_tree import PluginArgs, ResourceSpec
+from stowplan.config.args.in_tree import DefaultPreemptionArgs, PluginArgs, ResourceSpec
 from stowplan.config.errors import Problems
 from stowplan.config.releases import LATEST, Release
 
 LEAST, MOST = "Least", "Most"
+LABEL, ANNOTATION = "Label", "Annotation"
+METADATA_STRATEGIES = {"Number": ("Highest", "Lowest"), "Timestamp": ("Newest", "Oldest")}
+"""Scoring strategies by metadataType; the first prefers high values."""
+RFC_3339 = "2006-01-02T15:04:05Z07:00"
 _ALLOCATABLE_RESOURCES = (ResourceSpec(name="cpu", weight=1 << 20), ResourceSpec(name="memory", weight=1))
 
 
@@ -38,9 +42,43 @@ class NodeResourcesAllocatableArgs(PluginArgs, frozen=True, kw_only=True):
                 problems.invalid(f"{path}.resources[{index}].weight", resource.weight, detail)
 
 
+class NodeMetadataArgs(PluginArgs, frozen=True, kw_only=True):
+    """The label or annotation of nodes to score by, and its interpretation as a number or a time."""
+
+    metadata_key: str = ""
+    metadata_source: str = ""
+    metadata_type: str = ""
+    scoring_strategy: str = ""
+    timestamp_format: str = RFC_3339
+
+    def completed(self) -> Self:
+        return msgspec.structs.replace(self, timestamp_format=self.timestamp_format or RFC_3339)
+
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
+        if not self.metadata_key:
+            problems.invalid(f"{path}.metadataKey", "", "metadataKey cannot be empty")
+        _check_choice("metadataSource", self.metadata_source, (LABEL, ANNOTATION), path, problems)
+        _check_choice("metadataType", self.metadata_type, tuple(METADATA_STRATEGIES), path, problems)
+        strategies = METADATA_STRATEGIES.get(self.metadata_type)
+        if strategies:
+            _check_choice("scoringStrategy", self.scoring_strategy, strategies, path, problems)
+
+
+def _check_choice(field: str, given: str, choices: tuple[str, ...], path: str, problems: Problems) -> None:
+    if given not in choices:
+        quoted = " or ".join(f'"{choice}"' for choice in choices)
+        problems.invalid(f"{path}.{field}", given, f"{field} must be either {quoted}")
+
+
+class PreemptionTolerationArgs(DefaultPreemptionArgs, frozen=True, kw_only=True):
+    """Number of candidate nodes in preemption, as for DefaultPreemption."""
+
+
 OPTIONAL_ARGS: dict[str, type[PluginArgs]] = {
+    "NodeMetadata": NodeMetadataArgs,
     "NodeResourcesAllocatable": NodeResourcesAllocatableArgs,
     "PodState": NoArgs,
+    "PreemptionToleration": PreemptionTolerationArgs,
     "QOSSort": NoArgs,
 }
 """Args type by plugin. The keys are the optional plugins."""

@@ -18,9 +18,7 @@ class MinMaxScore(InTreePlugin):
             scores[name] = 0 if highest == lowest else (score - lowest) * 100 // (highest - lowest)
         return None
 
-    def normalize_nodes(
-        self, state: fwk.CycleState, pod: fwk.Pod, scores: fwk.Scores, nodes: fwk.Nodes
-    ) -> fwk.Scores:
+    def normalize_nodes(self, state: fwk.CycleState, pod: fwk.Pod, scores: fwk.Scores, nodes: fwk.Nodes) -> fwk.Scores:
         lowest, highest = nodes.extremes(scores)
         if highest == lowest:
             return np.zeros(len(scores), dtype=np.int64)

@@ -23,6 +23,7 @@ from stowplan.plugins.base.other_pods import (
     pods_in_domain,
 )
 from stowplan.plugins.base.plugin import Demand, InTreePlugin, SharedScorer
+from stowplan.plugins.base.victim_rules import VictimRules, VictimSearch
 
 __all__ = [
     "BALANCED_PART",
@@ -35,6 +36,8 @@ __all__ = [
     "Demand",
     "InTreePlugin",
     "SharedScorer",
+    "VictimRules",
+    "VictimSearch",
     "cordoned",
     "explain_claims",
     "in_words_with_owner",

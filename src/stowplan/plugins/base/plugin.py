@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stowplan.cache import Cluster
 from stowplan.framework import CycleState, Handle, Mask, Nodes, Plugin, Pod, PodTemplate, Status
+from stowplan.plugins.base.victim_rules import VictimRules
 
 
 class Demand(NamedTuple):
@@ -39,6 +40,8 @@ class SharedScorer(Protocol):
 class InTreePlugin(Plugin):
     """A plugin with both forms: plain ints for one node, columns for many. Property tests compare the two forms."""
 
+    reads_pod_status: ClassVar[bool] = False
+    """Whether the plugin reads `pod.metadata` or `pod.status`, which are kept only if it does."""
     template_only: ClassVar[bool] = False
     """Whether PreFilter and PreScore depend on the pod's template alone, so that one answer serves all its pods."""
 
@@ -72,6 +75,10 @@ class InTreePlugin(Plugin):
     def demands(self, template: PodTemplate) -> tuple[Demand, ...] | None:
         """The amounts that `filter` compares with what is free on the node, for a plugin of scope "node+pods" that
         checks nothing else; None otherwise. Preemption then computes victims for many nodes at once."""
+        return None
+
+    def victim_rules(self, state: CycleState, pod: Pod) -> VictimRules | None:
+        """The rules by which PostFilter selects victims; None: it evicts none, or by the rules of DefaultPreemption."""
         return None
 
     def settled_nodes(

@@ -372,9 +372,10 @@ for _point in POINTS:
 
 
 def serve_plugins(cluster: Cluster, plugins: Iterable[Plugin]) -> None:
-    """Prepares a cluster for the out-of-tree plugins that read it. Called before pods are put."""
+    """Prepares a cluster for plugins that read more than the default ones: out-of-tree plugins, and others that read
+    the status of pods. Called before pods are put."""
     for plugin in plugins:
-        if not isinstance(plugin, InTreePlugin):
+        if not isinstance(plugin, InTreePlugin) or plugin.reads_pod_status:
             keys = plugin.reads_annotations
             follows_pods = plugin.scope == "node+pods"
             cluster.serve_plugins(True if keys is True else frozenset(keys), follows_pods=follows_pods)

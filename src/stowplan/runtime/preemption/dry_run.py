@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from stowplan.framework import Code, CycleState, NodeInfo, Pod, Status
+from stowplan.plugins.base import VictimRules
 from stowplan.runtime.decide.filtering import nominated_rivals, run_filters
 from stowplan.runtime.decide.what_if import WhatIf
 from stowplan.runtime.points.cycle_error import CycleError
@@ -51,15 +52,24 @@ class PreemptionCandidates(Sequence[PreemptionCandidate]):
         return self._make(self._keys[position])
 
 
-def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> PreemptionCandidate | Status:
-    """The victims on one node, or the status of a node where evictions do not help."""
-    potential = by_importance(info.pods.values(), pod.priority)
+def dry_run(
+    profile: Profile, state: CycleState, pod: Pod, info: NodeInfo, rules: VictimRules | None = None
+) -> PreemptionCandidate | Status:
+    """The victims on one node, or the status of a node where evictions do not help. Without rules, those of
+    DefaultPreemption apply."""
+    if rules is None:
+        potential = by_importance(info.pods.values(), pod.priority)
+    else:
+        found = rules.potential_victims(pod, info)
+        if isinstance(found, Status):
+            raise CycleError(found.message, found.plugin)
+        potential = by_importance(found)
     if not potential:
-        return NO_VICTIMS
+        return NO_VICTIMS if rules is None else rules.no_victims(pod, info)
     with WhatIf(profile, state, pod) as what_if:
         for other in potential:
             what_if.remove(other, info)
-        status = _fits(profile, what_if, pod, info)
+        status = _fits(profile, what_if, pod, info, rules)
         if status is not None:
             return status
         pods, protected = profile.budgets.protected_first(potential)
@@ -67,7 +77,7 @@ def dry_run(profile: Profile, state: CycleState, pod: Pod, info: NodeInfo) -> Pr
         violations = 0
         for place, other in enumerate(pods):
             what_if.add(other, info)
-            if _fits(profile, what_if, pod, info) is not None:
+            if _fits(profile, what_if, pod, info, rules) is not None:
                 what_if.remove(other, info)
                 victims.append(other)
                 violations += place < protected
@@ -82,8 +92,8 @@ def in_order(victims: list[Pod], of_both_groups: bool) -> tuple[Pod, ...]:
     return tuple(by_importance(victims) if of_both_groups else victims)
 
 
-def _fits(profile: Profile, what_if: WhatIf, pod: Pod, info: NodeInfo) -> Status | None:
-    """The filters on the node in the what-if, with and without the pods nominated to it."""
+def _fits(profile: Profile, what_if: WhatIf, pod: Pod, info: NodeInfo, rules: VictimRules | None) -> Status | None:
+    """The filters on the node in the what-if, with and without the pods nominated to it; then the rules."""
     nominated = nominated_rivals(profile, pod, info)
     if nominated:
         with WhatIf(profile, what_if.state, pod) as with_nominated:
@@ -92,4 +102,5 @@ def _fits(profile: Profile, what_if: WhatIf, pod: Pod, info: NodeInfo) -> Status
             status = run_filters(profile.filters, with_nominated.state, pod, info)
         if status is not None:
             return status
-    return run_filters(profile.filters, what_if.state, pod, info)
+    status = run_filters(profile.filters, what_if.state, pod, info)
+    return rules.refusal(what_if.state, pod) if status is None and rules is not None else status

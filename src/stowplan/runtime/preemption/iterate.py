@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stowplan.framework import Slots
-from stowplan.plugins.base import Demand
+from stowplan.plugins.base import Demand, VictimRules
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.preemption.demands import VectorDryRuns
 from stowplan.runtime.preemption.dry_run import PreemptionCandidate, dry_run
@@ -33,7 +33,7 @@ class CandidateSearch(NamedTuple):
     errors: Sequence[CycleError]
 
 
-def one_by_one(diagnosis: Diagnosis, slots: Slots, enough: int) -> CandidateSearch:
+def one_by_one(diagnosis: Diagnosis, slots: Slots, enough: int, rules: VictimRules | None = None) -> CandidateSearch:
     """The definition: the filters run on each node."""
     infos = diagnosis.profile.cluster.nodes.infos
     candidates: list[PreemptionCandidate] = []
@@ -44,7 +44,7 @@ def one_by_one(diagnosis: Diagnosis, slots: Slots, enough: int) -> CandidateSear
         info = infos[slot]
         assert info is not None
         try:
-            outcome = dry_run(diagnosis.profile, diagnosis.state, diagnosis.pod, info)
+            outcome = dry_run(diagnosis.profile, diagnosis.state, diagnosis.pod, info, rules)
         except CycleError as failure:
             errors.append(failure)
             continue

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stowplan.framework import Code, Pod, Slots
+from stowplan.plugins.base import VictimRules
 from stowplan.runtime.decide.fit_error import histogram, none_available
 from stowplan.runtime.preemption.demands import demands_of
 from stowplan.runtime.preemption.dry_run import NO_VICTIMS, PreemptionCandidate, PreemptionCandidates
@@ -46,7 +47,7 @@ class Preemption(NamedTuple):
         return () if self.chosen is None else self.chosen.victims
 
 
-def eligibility(diagnosis: Diagnosis) -> str:
+def eligibility(diagnosis: Diagnosis, rules: VictimRules | None = None) -> str:
     """Why the pod may not preempt others; empty if it may."""
     pod = diagnosis.pod
     if pod.spec.preemption_policy == "Never":
@@ -60,22 +61,25 @@ def eligibility(diagnosis: Diagnosis) -> str:
     status = diagnosis.status_of(info.slot) or diagnosis.absent
     if status is not None and status.code == Code.UnschedulableAndUnresolvable:
         return ""
-    leaving = any(
+    if rules is not None:
+        leaving = [p for p in info.pods.values() if p.terminating or p.uid in cluster.evicted]
+        return TERMINATING if any(rules.is_awaited(pod, p) for p in leaving) else ""
+    is_awaited = any(
         (p.being_preempted or p.uid in cluster.evicted) and p.priority < pod.priority for p in info.pods.values()
     )
-    return TERMINATING if leaving else ""
+    return TERMINATING if is_awaited else ""
 
 
-def search(diagnosis: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
+def search(diagnosis: Diagnosis, limit: tuple[int, int] | None, rules: VictimRules | None = None) -> Preemption:
     """Dry-run nodes where preemption might help.
 
     `limit` is (percentage, absolute), the number of candidates that are enough, from a random node on; None dry-runs
-    every node.
+    every node. `rules` replace those of DefaultPreemption.
     """
     profile = diagnosis.profile
     slots = nodes_where_preemption_might_help(diagnosis)
     tried = enough = len(slots)
-    if all(priority >= diagnosis.pod.priority for priority in profile.cluster.priorities):
+    if rules is None and all(priority >= diagnosis.pod.priority for priority in profile.cluster.priorities):
         return Preemption(
             (), (), None, _no_candidates(profile, tried, Counter(dict.fromkeys(NO_VICTIMS.reasons, tried)))
         )
@@ -84,9 +88,12 @@ def search(diagnosis: Diagnosis, limit: tuple[int, int] | None) -> Preemption:
         enough = min(tried, max(tried * limit[0] // 100, limit[1]))
         start = profile.rng.randrange(tried)
         slots = np.concatenate((slots[start:], slots[:start]))
-        if not diagnosis.plain:
+        if not diagnosis.plain and rules is None:
             demands = demands_of(profile, diagnosis.state, diagnosis.pod)
-    found = one_by_one(diagnosis, slots, enough) if demands is None else together(diagnosis, demands, slots, enough)
+    if demands is None:
+        found = one_by_one(diagnosis, slots, enough, rules)
+    else:
+        found = together(diagnosis, demands, slots, enough)
     if not found.candidates:
         if found.errors:
             raise found.errors[0]

@@ -23,6 +23,7 @@ from stowplan.framework import (
     Status,
     WaitingPod,
 )
+from stowplan.plugins.base import VictimRules
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.diagnosis import NodeStatuses
 from stowplan.runtime.preemption import eligibility, search
@@ -68,12 +69,22 @@ class ProfileHandle:
     def preempt(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status], limit: tuple[int, int]
     ) -> PostFilterResult | str:
+        return self.preempt_by(state, pod, statuses, limit, None)
+
+    def preempt_by(
+        self,
+        state: CycleState,
+        pod: Pod,
+        statuses: Mapping[str, Status],
+        limit: tuple[int, int] | None,
+        rules: VictimRules | None,
+    ) -> PostFilterResult | str:
         if not isinstance(statuses, NodeStatuses):
             return "not eligible outside a scheduling cycle."
-        reason = eligibility(statuses.diagnosis)
+        reason = eligibility(statuses.diagnosis, rules)
         if reason:
             return reason
-        preemption = search(statuses.diagnosis, limit)
+        preemption = search(statuses.diagnosis, limit, rules)
         if preemption.chosen is None:
             return PostFilterResult("", Status(Code.Unschedulable, preemption.message))
         return Evictions(preemption)

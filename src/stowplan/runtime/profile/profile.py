@@ -76,6 +76,8 @@ class Profile:
         self.static_answers = SharedNodeAnswers(cluster.nodes)
         listed = (*self.pre_filters, *self.filters, *self.post_filters)
         self._in_tree = not any(isinstance(plugin, OutOfTreePlugin) for plugin in listed)
+        own_rules = [p for p in self.post_filters if type(p).victim_rules is not InTreePlugin.victim_rules]
+        self._evicts_by_priority = not own_rules
         self._plans: dict[PodTemplate, Planned] = {}
         self._turn = 0
         self._templates_version = 0
@@ -174,7 +176,7 @@ class Profile:
         """Whether PostFilter may find victims."""
         if pod.spec.preemption_policy == "Never" or not self.post_filters:
             return False
-        return min(self.cluster.priorities, default=pod.priority) < pod.priority
+        return not self._evicts_by_priority or min(self.cluster.priorities, default=pod.priority) < pod.priority
 
     def planned(self, pod: Pod) -> Planned | None:
         """The kept answers for pods of the template, made if there are none; None if the template has no use for
