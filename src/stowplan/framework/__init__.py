@@ -2,9 +2,9 @@
 
 Belongs here: the Plugin base class, the table of extension points, Status, CycleState, cluster events and queueing
 hints, the Pod and NodeInfo that plugins read, the Handle, the decision record, the types of the vector form, the
-instructions that the engine gives to its host, and texts for exceptions and values of out-of-tree code. Does not belong
-here: code that runs plugins, and plugins. May import: `api`, `logs` and `errors`, so that authors of plugins do not
-load an engine.
+instructions that the engine gives to its host, reservations of plugins, and texts for exceptions and values of
+out-of-tree code. Does not belong here: code that runs plugins, and plugins. May import: `api`, `logs` and `errors`, so
+that authors of plugins do not load an engine.
 
 Upstream: k8s.io/kube-scheduler/framework
 """

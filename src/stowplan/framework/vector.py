@@ -98,6 +98,10 @@ class Nodes:
             return positions + (self.index.start or 0)
         return self.index[positions]
 
+    def at(self, positions: Slots) -> Nodes:
+        """The nodes at positions of a vector over this subset."""
+        return Nodes(self.slots_at(positions), len(positions), self._infos)
+
     def infos(self) -> Iterator[tuple[int, NodeInfo]]:
         """(position in vectors over this subset, node) for each node of the subset."""
         slots = range(self.index.start or 0, self.index.stop) if isinstance(self.index, slice) else self.index.tolist()

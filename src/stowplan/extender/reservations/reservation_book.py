@@ -7,8 +7,8 @@ from typing import Any
 
 from stowplan.cluster.connection import Connection
 from stowplan.extender.reservations.pod_writer import PodWriter
-from stowplan.extender.reservations.reservations import Reservations
 from stowplan.framework import Plugin, Pod, Status
+from stowplan.framework.reservations import Reservations
 
 
 class ReservationBook:

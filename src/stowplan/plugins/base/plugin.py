@@ -45,6 +45,9 @@ class InTreePlugin(Plugin):
     template_only: ClassVar[bool] = False
     """Whether PreFilter and PreScore depend on the pod's template alone, so that one answer serves all its pods."""
 
+    scores_infeasible_nodes: ClassVar[bool] = True
+    """Whether `score_nodes` returns valid scores for nodes that are not feasible, too."""
+
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self.cluster: Cluster = handle.cluster

@@ -226,9 +226,10 @@ class Plan(KeptBySlot[PlannedPod]):
         for plugin in self._pod_filters:
             mask = passing_nodes(plugin, state, pod, nodes)
             passing = mask if passing is None else passing & mask
-        earned = self._pod_scores.total(state, pod, nodes)
         if passing is None:
             passing = np.ones(len(nodes), dtype=np.bool_)
+        feasible = passing & self._node_ok[nodes.index] if self._pod_scores.needs_feasible else None
+        earned = self._pod_scores.total(state, pod, nodes, feasible)
         return passing, np.zeros(len(nodes), dtype=np.int64) if earned is None else earned
 
     def check_tokens(self, state: CycleState, pod: Pod) -> None:

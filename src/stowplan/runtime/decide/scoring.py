@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stowplan.framework import Code, CycleState, NodeInfo, Nodes, Pod, Scores, Slots, Status, implements
+from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Scores, Slots, Status, implements
 from stowplan.plugins.base import SharedScorer
 from stowplan.runtime.decide.normalize import NORMALIZERS, Raw
 from stowplan.runtime.points.cycle_error import failed_at
@@ -52,9 +52,12 @@ class Summed:
                 team.weights[found[1]] = scorer.weight
                 team.members.append(scorer)
         self._teams = list(teams.values())
+        self.needs_feasible = any(not scorer.plugin.scores_infeasible_nodes for scorer in self._alone)
+        """Whether a plugin's scores are valid for feasible nodes only."""
 
-    def total(self, state: CycleState, pod: Pod, nodes: Nodes) -> Raw | None:
-        """The weighted sum; None without plugins."""
+    def total(self, state: CycleState, pod: Pod, nodes: Nodes, passing: Mask | None = None) -> Raw | None:
+        """The weighted sum; None without plugins. `passing`: by position, the nodes that may be feasible, without
+        which all are."""
         total: Raw | None = None
         alone = self._alone
         for team, weights, members in self._teams:
@@ -64,7 +67,11 @@ class Summed:
             else:
                 total = scores if total is None else total + scores
         for plugin, weight in alone:
-            total = weighted_sum(total, weight, plugin.score_nodes(state, pod, nodes))
+            if passing is None or plugin.scores_infeasible_nodes:
+                scores = plugin.score_nodes(state, pod, nodes)
+            else:
+                scores = score_passing(plugin, state, pod, nodes, passing)
+            total = weighted_sum(total, weight, scores)
         return total
 
 
@@ -78,6 +85,17 @@ class _SharedBy(NamedTuple):
 def weighted_sum(total: Raw | None, weight: int, scores: Raw) -> Raw:
     weighted = scores if weight == 1 else weight * scores
     return weighted if total is None else total + weighted
+
+
+def score_passing(plugin: InTreePlugin, state: CycleState, pod: Pod, nodes: Nodes, passing: Mask) -> Raw:
+    """The plugin's scores of the nodes that pass, by position; zero for others, which the plugin is not called for."""
+    positions = np.flatnonzero(passing)
+    if len(positions) == len(nodes):
+        return plugin.score_nodes(state, pod, nodes)
+    given = plugin.score_nodes(state, pod, nodes.at(positions))
+    scores: Raw = np.zeros(len(nodes), dtype=given.dtype)
+    scores[positions] = given
+    return scores
 
 
 def score_nodes(profile: Profile, state: CycleState, pod: Pod, feasible: Slots) -> tuple[list[PluginScores], Scores]:

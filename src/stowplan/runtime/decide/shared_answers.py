@@ -17,7 +17,7 @@ from stowplan.framework import CycleState, Mask, Nodes, Pod, PodTemplate, Scores
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import passing_nodes
 from stowplan.runtime.decide.normalize import Raw
-from stowplan.runtime.decide.scoring import Weighted
+from stowplan.runtime.decide.scoring import Weighted, score_passing
 from stowplan.runtime.decide.ties import TIE_BITS, Ranks
 
 Compute = Callable[[Nodes], NDArray[Any]]
@@ -170,17 +170,23 @@ class SharedNodeAnswers:
             ok &= self.get(pod.template, key, partial(passing_nodes, plugin, state, pod))
         score: Scores | None = None
         for plugin, weight in plugins.scorers:
-            weighted = weight * self._scores(plugin, state, pod)
+            weighted = weight * self._scores(plugins, plugin, state, pod, ok)
             score = weighted if score is None else score + weighted
         differing = []
         everyone = self._nodes.everything().holes is None
         for plugin, weight in plugins.normalized:
-            raw = self._scores(plugin, state, pod)
+            raw = self._scores(plugins, plugin, state, pod, ok)
             meant = raw if everyone else raw[alive]
             if len(meant) and meant.min() != meant.max():
                 differing.append(RawScores(plugin, weight, raw))
         return NodeView(ok, score, differing)
 
-    def _scores(self, plugin: InTreePlugin, state: CycleState, pod: Pod) -> Raw:
-        key = (plugin, "score", plugin.signature(pod.template))
-        return self.get(pod.template, key, partial(plugin.score_nodes, state, pod))
+    def _scores(self, plugins: NodePlugins, plugin: InTreePlugin, state: CycleState, pod: Pod, ok: Mask) -> Raw:
+        if plugin.scores_infeasible_nodes:
+            key: Hashable = (plugin, "score", plugin.signature(pod.template))
+            return self.get(pod.template, key, partial(plugin.score_nodes, state, pod))
+
+        def compute(nodes: Nodes) -> Raw:
+            return score_passing(plugin, state, pod, nodes, ok[nodes.index])
+
+        return self.get(pod.template, (plugin, "score", plugins.key(pod.template)), compute)

@@ -71,6 +71,8 @@ class OutOfTreePlugin(InTreePlugin):
     The methods that only pass a call on come from the table of extension points, see `_forwarding`.
     """
 
+    scores_infeasible_nodes = False
+
     def __init__(self, inner: Plugin, on_uncacheable: Callable[[], None]) -> None:
         Plugin.__init__(self, inner.args, inner.handle)  # Without the cache columns of InTreePlugin.
         self.inner = inner
@@ -308,6 +310,19 @@ class OutOfTreePlugin(InTreePlugin):
         if self.scope == "cluster" or not self._has_kept_answers:
             return pod
         return TemplateOnlyPod(pod, self._disable_caching)
+
+    def fails_for_infeasible_nodes(self, problem: str) -> None:
+        """The plugin failed for a node that is not feasible. Kept answers comprise such nodes, so none are kept from
+        now on, and the plugin is called for nodes that the other plugins leave."""
+        if self.scope != "cluster":
+            log.warning(
+                "Plugin fails for nodes that are not feasible; its results are no longer cached",
+                plugin=self.name,
+                scope=self.scope,
+                err=problem,
+            )
+            self.scope = "cluster"  # type: ignore[misc]
+            self._on_uncacheable()
 
     def _disable_caching(self, attribute: str) -> None:
         """The plugin read a field that differs between pods of a template: its answers must not be kept from now on."""

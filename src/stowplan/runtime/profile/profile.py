@@ -137,11 +137,21 @@ class Profile:
             schedule_pod(self, pod, source).send(None)
         except StopIteration as end:
             decision: Decision = end.value
-        except (CycleError, StateNotFoundError):
+        except (CycleError, StateNotFoundError) as problem:
             # Possibly about a node that kube-scheduler would not have filtered: the definition decides.
-            return self._decide_afresh(pod, plain=False)
+            decision = self._decide_afresh(pod, plain=False)
+            if decision.error is None and isinstance(problem, CycleError):
+                self._stop_keeping(problem.status)
+            return decision
         # The plugin may have read a field of this pod only, so that kept answers are invalid.
         return decision if epoch == self.epoch else self._decide_afresh(pod, plain=False)
+
+    def _stop_keeping(self, failure: Status) -> None:
+        """Keep no answers of an out-of-tree plugin that fails only for nodes that are not feasible: a decision that
+        meets such a node has to be made afresh."""
+        for plugin in (*self.filters, *(scorer for scorer, _ in self.scorers)):
+            if plugin.name == failure.plugin and isinstance(plugin, OutOfTreePlugin):
+                plugin.fails_for_infeasible_nodes(failure.message)
 
     def predicts(self, pod: Pod) -> bool:
         """Whether `fits` may know the answer: it depends on nothing but kept answers of in-tree plugins."""
