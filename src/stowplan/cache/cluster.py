@@ -181,6 +181,8 @@ class Cluster:
         if pod.uid in self.assumed:
             self.remove_pod(pod.uid)
             pod.node_name = ""
+            if pod.template.spec.scheduling_group is not None:
+                self.pod_groups.forget(pod)
 
     # Other kinds
     def put(self, item: ApiObject) -> None:

@@ -50,7 +50,6 @@ class Trial:
     def forget(self, pod: Pod) -> None:
         """Take back an assumed pod."""
         self._cluster.forget(pod)
-        self._cluster.pod_groups.forget(pod)
         del self._assumed[pod.uid]
 
     def remove(self, pod: Pod, info: NodeInfo) -> None:

@@ -32,8 +32,6 @@ _FIXED = frozenset(
         "DRAResourceClaimDeviceStatus",
         "DRASchedulerFilterTimeout",
         "DRAWorkloadResourceClaims",
-        "GangScheduling",
-        "GenericWorkload",
         "InPlacePodLevelResourcesVerticalScaling",
         "InPlacePodVerticalScaling",
         "MatchLabelKeysInPodTopologySpread",
@@ -48,10 +46,8 @@ _FIXED = frozenset(
         "SidecarContainers",
         "StorageCapacityScoring",
         "TaintTolerationComparisonOperators",
-        "TopologyAwareWorkloadScheduling",
         "VolumeAttributesClass",
         "VolumeLimitScaling",
-        "WorkloadAwarePreemption",
     )
 )
 """Gates that change decisions and cannot be changed."""
@@ -75,6 +71,9 @@ _DEPENDENCIES = {
     "WorkloadWithJob": (GENERIC_WORKLOAD,),
 }
 """Gates of pod groups, and the gates that each of them needs besides those that are on by default."""
+
+_GROUP_GATES = (GENERIC_WORKLOAD, GANG_SCHEDULING, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION)
+"""Can be changed in the latest release; earlier ones have another API of groups."""
 
 
 def parse_gates(items: Iterable[str], release: Release = LATEST) -> dict[str, bool]:
@@ -123,7 +122,7 @@ def _check(name: str, value: bool, release: Release) -> None:
     shown = str(gate.default).lower()
     if gate.locked:
         raise ConfigError(f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {shown}")
-    if name in _FIXED:
+    if name in _FIXED or (name in _GROUP_GATES and release.version != LATEST.version):
         raise ConfigError(
             f"--feature-gates: {name} cannot be changed: pods are scheduled as with the default gates of {release}"
         )

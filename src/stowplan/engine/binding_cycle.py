@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/schedule_one.go (assume, bindingCycle, handleBindingCycl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import isnan
 from typing import Any
@@ -15,7 +16,7 @@ from stowplan.config import Duration
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.state import Attempt, EngineState
-from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, QueuedPodInfo, Status
+from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, Pod, QueuedPodInfo, Status
 from stowplan.framework.extender import CallExtender
 from stowplan.framework.points import POST_BIND, RESERVE
 from stowplan.queue.cluster_events import ASSIGNED_POD_DELETE
@@ -51,6 +52,8 @@ class BindingCycles:
         self._nominates = state.cluster.release.has("NominatedNodeNameForExpectation")
         """Whether a pod whose binding takes time is nominated to its node. Earlier API servers do not clear the
         nomination of a bound pod."""
+        self.on_failed: Callable[[Pod], None] | None = None
+        """Called after the binding cycle of a pod failed, for pod groups."""
 
     def begin(self, queued: QueuedPodInfo, decision: Decision) -> None:
         state = self._state
@@ -70,6 +73,7 @@ class BindingCycles:
             if status is not None:
                 self._forget(attempt)
                 self._failures.handle(queued, AttemptFailure.on_chosen_node(status))
+                self._report_failure(pod)
                 return
         if not points.straight:
             state.queue.placed(pod.uid)
@@ -117,6 +121,7 @@ class BindingCycles:
             if attempt.cycle == self._state.cycle:
                 self._forget(attempt)
                 self._failures.handle(attempt.queued, AttemptFailure.on_chosen_node(status))
+                self._report_failure(attempt.pod)
             else:
                 # Other pods were tried while the Permit plugins ran, and may have missed the room that the pod held.
                 self._binding_failed(attempt, AttemptFailure.on_chosen_node(status))
@@ -249,6 +254,11 @@ class BindingCycles:
         self._failures.handle(attempt.queued, failed)
         if freed and rejected:
             state.queue.move(ASSIGNED_POD_DELETE, removed, None, pre_check=lambda other: other.uid != pod.uid)
+        self._report_failure(pod)
+
+    def _report_failure(self, pod: Pod) -> None:
+        if self.on_failed is not None:
+            self.on_failed(pod)
 
     def _activate(self, attempt: Attempt) -> None:
         """Activate the pods that a plugin of this cycle put under PodsToActivate."""

@@ -13,12 +13,15 @@ from itertools import chain, count
 from typing import Any, TypeVar
 
 from stowplan.cache import Cluster
+from stowplan.config.feature_gates import GENERIC_WORKLOAD
 from stowplan.config.options import Options
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine.attempt_history import FailedAttempts
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.event_handlers import EventHandlers
 from stowplan.engine.extender_outages import ExtenderOutages
+from stowplan.engine.group_cycles import GroupSchedulingCycles
+from stowplan.engine.group_event_handlers import GroupEventHandlers
 from stowplan.engine.handle import EngineHandle
 from stowplan.engine.observer import Observer
 from stowplan.engine.preemption import Preemptions
@@ -28,7 +31,14 @@ from stowplan.engine.state import SUB_QUEUES, Attempt, EngineState, PendingPod
 from stowplan.framework import ALL_EVENTS, ClusterEvent, Instruction, Pod, QueuedPodInfo, Request, Status
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.framework.points import POINTS
-from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS, Nominator, QueueingHintMap, SchedulingQueue, sort_key_of
+from stowplan.queue import (
+    EXPENSIVE_ATTEMPT_SECONDS,
+    Nominator,
+    PodGroupQueue,
+    QueueingHintMap,
+    SchedulingQueue,
+    sort_key_of,
+)
 from stowplan.runtime import Profile, Registry, build_profiles
 from stowplan.runtime.decide.diagnosis import EXTENDER
 from stowplan.runtime.points.waiting_pods import Defer, WaitingPods
@@ -46,6 +56,8 @@ class _ProfileFeasibility:
         self._profiles = profiles
 
     def predicts(self, pod: Pod) -> bool:
+        if pod.template.spec.scheduling_group is not None:
+            return False  # Members of a pod group are tried together.
         return self._profiles[pod.template.spec.scheduler_name].predicts(pod)
 
     def fits(self, pod: Pod) -> bool | None:
@@ -92,7 +104,9 @@ class Engine:
         profiles = state.profiles = build_profiles(
             config, registry, cluster, nominator, rng, extenders, partial(self._make_handle, connection)
         )
-        state.queue = _queue(
+        make_queue = PodGroupQueue if config.release.has(GENERIC_WORKLOAD) else SchedulingQueue
+        queue = state.queue = _queue(
+            make_queue,
             config,
             profiles,
             nominator,
@@ -105,9 +119,15 @@ class Engine:
         )
         failures = FailureHandler(state)
         self._bindings = self.binding_cycles(state, failures, self._preemptions)
-        self._cycles = SchedulingCycles(state, self._bindings, failures, self._preemptions)
+        if isinstance(queue, PodGroupQueue):
+            self._cycles: SchedulingCycles = GroupSchedulingCycles(
+                state, self._bindings, failures, self._preemptions, queue
+            )
+            self._handlers: EventHandlers = GroupEventHandlers(state, self._preemptions, queue)
+        else:
+            self._cycles = SchedulingCycles(state, self._bindings, failures, self._preemptions)
+            self._handlers = EventHandlers(state, self._preemptions)
         self._outages = ExtenderOutages(state, self._cycles) if extenders else None
-        self._handlers = EventHandlers(state, self._preemptions)
         self._held: deque[Callable[[], None]] = deque()
         state.deciding = False
         state.run_deferred()
@@ -292,6 +312,7 @@ class Engine:
 
 
 def _queue(
+    make: type[SchedulingQueue],
     config: KubeSchedulerConfiguration,
     profiles: Mapping[str, Profile],
     nominator: Nominator,
@@ -303,7 +324,7 @@ def _queue(
     feasibility: _ProfileFeasibility | None,
 ) -> SchedulingQueue:
     sort = next(iter(profiles.values())).points["queueSort"][0]
-    return SchedulingQueue(
+    return make(
         clock=clock,
         less=sort.less,
         sort_key=sort_key_of(sort),

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from stowplan import api
-from stowplan.framework import Pod, QueuedPodInfo, Status
+from stowplan.framework import Pod, PodGroupInfo, QueuedPodInfo, Status
 from stowplan.runtime import Decision
+from stowplan.runtime.groups import GroupDecision
 
 
 class Observer:
@@ -34,6 +35,16 @@ class Observer:
 
     def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
         """A scheduling cycle has decided."""
+
+    def group_attempt_started(self, group: PodGroupInfo, queued: Sequence[QueuedPodInfo]) -> None:
+        """A pod group cycle starts, with these members. `decided` follows for each of them, instead of
+        `attempt_started`."""
+
+    def group_decided(self, decision: GroupDecision) -> None:
+        """A pod group cycle has decided, and its members are bound or requeued."""
+
+    def group_attempt_ended(self, group: PodGroupInfo, result: str, profile: str) -> None:
+        """A pod group cycle is over: scheduled, unschedulable, waiting_on_preemption or error."""
 
     def attempt_expensive(self, queued: QueuedPodInfo, seconds: float, waits: float) -> None:
         """A scheduling cycle took 100 ms or more; pods of its namespace wait for that many seconds, possibly 0."""

@@ -6,23 +6,43 @@ Upstream: pkg/scheduler/framework/preemption/executor.go
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from stowplan import api
 from stowplan.engine.state import Attempt, EngineState
 from stowplan.framework import EmitEvent, Evict, Failure, PatchStatus, Pod, QueuedPodInfo, Sleep, Together
 
 PLUGIN = "DefaultPreemption"
+GROUP_NODE = "cluster"
+"""The name that stands for the node where a pod group preempts: its victims run on many."""
 
 _INITIAL_RETRY_SECONDS, _MAX_RETRY_SECONDS = 1.0, 10.0
+
+
+class PlannedEviction(NamedTuple):
+    """A victim, and the preemptor that events and conditions name: a pod, or a pod group."""
+
+    victim: Pod
+    preemptor: Pod
+    """A member, if a group preempts."""
+    node_name: str
+    group_uid: str | None = None
+
+    @property
+    def note(self) -> str:
+        who = f"pod {self.preemptor.uid}" if self.group_uid is None else f"podgroup {self.group_uid}"
+        return f"Preempted by {who} on node {self.node_name}"
 
 
 class RunningPreemption:
     """A preemption whose victims have not all left."""
 
-    __slots__ = ("preemptor",)
+    __slots__ = ("members", "preemptor")
 
-    def __init__(self, preemptor: Pod) -> None:
+    def __init__(self, preemptor: Pod, members: Sequence[Pod] = ()) -> None:
         self.preemptor = preemptor
+        self.members = members or (preemptor,)
+        """The pods that are gated meanwhile."""
 
 
 class Preemptions:
@@ -55,11 +75,28 @@ class Preemptions:
         if self._evicts_terminating:
             for victim in victims:
                 if victim.terminating:
-                    self._state.tasks.start(self._evict_again(preemptor, node_name, victim))
+                    self._state.tasks.start(self._evict_again(PlannedEviction(victim, preemptor, node_name)))
         if staying:
             running = self.preemptors[preemptor.uid] = RunningPreemption(preemptor)
             self._state.observer.preemption_started(preemptor, node_name, victims)
-            self._state.tasks.start(self._run(running, node_name, staying))
+            evictions = [PlannedEviction(victim, preemptor, node_name) for victim in staying]
+            self._state.tasks.start(self._run(running, node_name, evictions))
+
+    def start_for_group(self, members: Sequence[Pod], evictions: Sequence[PlannedEviction]) -> None:
+        """Evict the victims of a pod group; all its members are gated until the last one terminates."""
+        evicted = self._state.cluster.evicted
+        staying = {
+            each.victim.uid: each
+            for each in reversed(evictions)
+            if not each.victim.terminating and each.victim.uid not in evicted
+        }
+        if not staying:
+            return
+        ordered = list(reversed(staying.values()))
+        running = RunningPreemption(members[0], members)
+        self.preemptors |= dict.fromkeys((pod.uid for pod in members), running)
+        self._state.observer.preemption_started(members[0], GROUP_NODE, [each.victim for each in ordered])
+        self._state.tasks.start(self._run(running, GROUP_NODE, ordered))
 
     def pod_leaves(self, uid: str) -> None:
         """The watch shows that an assigned pod terminates or is gone."""
@@ -67,16 +104,17 @@ class Preemptions:
         for running in self._awaited.pop(uid, ()):
             self._end(running)
 
-    async def _run(self, running: RunningPreemption, node_name: str, victims: list[Pod]) -> None:
-        preemptor, last = running.preemptor, victims[-1]
-        self._clear_lower_nominations(preemptor, node_name)
+    async def _run(self, running: RunningPreemption, node_name: str, evictions: list[PlannedEviction]) -> None:
+        preemptor, last = running.preemptor, evictions[-1].victim
+        for name in {each.node_name for each in evictions}:
+            self._clear_lower_nominations(preemptor, name)
         failed = False
-        if len(victims) > 1:
-            outcomes = await Together([self._evict(preemptor, node_name, victim) for victim in victims[:-1]])
+        if len(evictions) > 1:
+            outcomes = await Together([self._evict(each) for each in evictions[:-1]])
             failed = not all(outcomes)
         if not failed:
             self._awaited.setdefault(last.uid, []).append(running)
-            failed = not await self._evict(preemptor, node_name, last)
+            failed = not await self._evict(evictions[-1])
         self._state.observer.preemption_ended(preemptor, node_name, failed)
         if failed:
             # A refused eviction will most likely be refused again.
@@ -88,12 +126,13 @@ class Preemptions:
 
     def _end(self, running: RunningPreemption) -> bool:
         """Open the preemptor's gate; False if it was open, perhaps until another preemption started."""
-        uid = running.preemptor.uid
-        if self.preemptors.get(uid) is not running:
-            return False
-        del self.preemptors[uid]
-        self._state.queue.release(uid)
-        return True
+        ended = False
+        for pod in running.members:
+            if self.preemptors.get(pod.uid) is running:
+                del self.preemptors[pod.uid]
+                self._state.queue.release(pod.uid)
+                ended = True
+        return ended
 
     def _end_unseen(self, running: RunningPreemption, last: Pod, failed: bool) -> None:
         """The preemption is over, and no event about its last victim will wake the preemptor: the eviction failed, or
@@ -104,7 +143,7 @@ class Preemptions:
             if not awaiting:
                 del self._awaited[last.uid]
         if self._end(running) or failed:
-            self._state.queue.activate([running.preemptor])
+            self._state.queue.activate(running.members)
 
     def _retry_delay(self, uid: str) -> float:
         """Seconds until the preemptor may try again; doubles with every failure."""
@@ -117,23 +156,23 @@ class Preemptions:
             if other.priority < preemptor.priority and other.nominated_node_name:
                 self._state.outbox.append(PatchStatus(other, None, ""))
 
-    async def _evict_again(self, preemptor: Pod, node_name: str, victim: Pod) -> None:
+    async def _evict_again(self, eviction: PlannedEviction) -> None:
         """Evict a victim that terminates already: it gets the condition and an event."""
-        await self._evict(preemptor, node_name, victim)
+        await self._evict(eviction)
 
-    async def _evict(self, preemptor: Pod, node_name: str, victim: Pod) -> bool:
+    async def _evict(self, eviction: PlannedEviction) -> bool:
         """Evict one victim; whether that succeeded."""
-        note = f"Preempted by pod {preemptor.uid} on node {node_name}"
+        victim, preemptor, note = eviction.victim, eviction.preemptor, eviction.note
         if self._cancel_binding(victim):
             note += " (in kube-scheduler memory)."
         else:
-            outcome = await Evict(victim, self._condition(preemptor, victim))
+            outcome = await Evict(victim, self._condition(eviction))
             gone = isinstance(outcome, Failure) and outcome.reason == "NotFound"
             if outcome is None or gone:
                 self._evicted(victim)
             if isinstance(outcome, Failure):
                 return gone
-        self._state.observer.victim_evicted(preemptor, victim, node_name)
+        self._state.observer.victim_evicted(preemptor, victim, eviction.node_name)
         reporter = preemptor.template.spec.scheduler_name
         self._state.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, reporter=reporter))
         return True
@@ -153,12 +192,13 @@ class Preemptions:
         attempt = self.pre_binding.pop(victim.uid, None)
         return attempt is not None and attempt.task is not None and attempt.task.cancel(f"preempted by {PLUGIN}")
 
-    def _condition(self, preemptor: Pod, victim: Pod) -> api.Condition:
+    def _condition(self, eviction: PlannedEviction) -> api.Condition:
+        who = "pod" if eviction.group_uid is None else "podgroup"
         return api.Condition(
             type="DisruptionTarget",
             status="True",
             reason="PreemptionByScheduler",
-            message=f"{preemptor.spec.scheduler_name}: preempting to accommodate a higher priority pod",
-            observed_generation=victim.generation,
+            message=f"{eviction.preemptor.spec.scheduler_name}: preempting to accommodate a higher priority {who}",
+            observed_generation=eviction.victim.generation,
             last_transition_time=self._state.timestamp(),
         )

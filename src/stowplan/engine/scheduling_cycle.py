@@ -32,29 +32,32 @@ class SchedulingCycles:
 
     def run_one(self) -> bool:
         """Runs one cycle; False if no pod is ready."""
-        state = self._state
-        queued = state.queue.pop()
+        queued = self._state.queue.pop()
         if queued is None:
             return False
+        self._schedule_pod(queued)
+        return True
+
+    def _schedule_pod(self, queued: QueuedPodInfo) -> None:
+        state = self._state
         state.cycle += 1
         self.last = queued
         pod = queued.pod
         profile = state.profiles.get(pod.template.spec.scheduler_name)
         if profile is None or pod.terminating or pod.uid in state.cluster.assumed:
             self._skip(queued)
-            return True
+            return
         state.observer.attempt_started(queued)
         state.deciding = True
         if profile.extenders and profile.calls_extenders(pod):
             self.suspended = True
             state.tasks.start(_with_extenders(profile, pod), partial(self._resume, queued))
-            return True
+            return
         try:
             decision = profile.decide(pod)
         except Exception as bug:
             decision = _broken(profile, pod, bug)
         self._apply(queued, decision)
-        return True
 
     def _resume(self, queued: QueuedPodInfo, decision: Decision) -> None:
         """The last extender has answered; all other input was held back meanwhile."""

@@ -57,6 +57,8 @@ class QueuedPodInfo:
     was_flushed: bool = False
     """Whether the pod came back because of the unschedulable timeout, not because of an event."""
     flush_timestamp: float = -inf
+    follows_group: bool = False
+    """Whether the pod waits with its pod group: events wake other members, and the pod is tried with them."""
 
     sub_queue: SubQueue | None = field(default=None, repr=False)
     """The part of the queue that holds the pod; None while it is in flight."""

@@ -9,14 +9,19 @@ plugins are injected; no method blocks. Does not belong here: decisions, threads
 from stowplan.queue.heap import sort_key_of
 from stowplan.queue.namespace_throttle import EXPENSIVE_ATTEMPT_SECONDS
 from stowplan.queue.nominator import Nominator
+from stowplan.queue.pod_group_queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
 from stowplan.queue.scheduling_queue import SchedulingQueue
 
 __all__ = [
     "EXPENSIVE_ATTEMPT_SECONDS",
+    "GANG_PLUGIN",
+    "GroupKey",
     "Nominator",
+    "PodGroupQueue",
     "QueueingHintMap",
     "QueueingStrategy",
     "SchedulingQueue",
+    "group_key",
     "sort_key_of",
 ]

@@ -30,6 +30,7 @@ _RESOURCES: dict[type, EventResource] = {
     api.ResourceClaim: EventResource.ResourceClaim,
     api.ResourceSlice: EventResource.ResourceSlice,
     api.DeviceClass: EventResource.DeviceClass,
+    api.PodGroup: EventResource.PodGroup,
 }
 
 _EVENTS = {

@@ -63,7 +63,8 @@ class WaitingReplicas:
 
 class UnschedulablePods:
     """Unschedulable and gated pods, grouped by template and indexed by rejecting plugin: most events concern few of
-    them. Held pods are not indexed: the deletion of each victim would otherwise wake every preemptor."""
+    them. Held pods are not indexed: the deletion of each victim would otherwise wake every preemptor. Nor are members
+    of a pod group that are woken with another one."""
 
     def __init__(
         self, is_held: Callable[[QueuedPodInfo], bool] = lambda info: False, key: SortKey = lambda info: (0,)
@@ -89,7 +90,7 @@ class UnschedulablePods:
         uid = info.pod.uid
         if uid in self._of:
             self._leave(uid)
-        held = info.gated and self._is_held(info)
+        held = info.follows_group or (info.gated and self._is_held(info))
         rejectors: frozenset[str] = (
             frozenset() if held else frozenset(info.unschedulable_plugins | info.pending_plugins)
         )

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from stowplan.config.feature_gates import DYNAMIC_RESOURCES, TAINT_RULES, parse_gates
@@ -81,7 +83,34 @@ def test_prefixes_are_not_mixed() -> None:
         parse_gates(["kube:ComponentFlagz=false", "ComponentStatusz=false"])
 
 
-@pytest.mark.parametrize("item", ["GangScheduling=true", "AllAlpha=true", "AllBeta=false", "PodLevelResources=false"])
+@pytest.mark.parametrize(
+    "item", ["DRAWorkloadResourceClaims=true", "AllAlpha=true", "AllBeta=false", "PodLevelResources=false"]
+)
 def test_rules_for_pods_are_those_of_the_defaults(item: str) -> None:
     with pytest.raises(ConfigError, match=rf"^--feature-gates: {item.partition('=')[0]} cannot be changed"):
         parse_gates([item])
+
+
+GROUPS = ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption")
+
+
+def test_gates_of_pod_groups_can_be_changed() -> None:
+    gates = parse_gates([f"{name}=true" for name in GROUPS])
+    assert all(gates[name] for name in GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("GangScheduling", "GangScheduling is enabled, but depends on features that are disabled: [GenericWorkload]"),
+        ("WorkloadAwarePreemption", "WorkloadAwarePreemption is enabled, but depends on features that are disabled: "),
+    ],
+)
+def test_gates_of_pod_groups_need_others(given: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        parse_gates([f"{given}=true"])
+
+
+def test_earlier_releases_have_other_pod_groups() -> None:
+    with pytest.raises(ConfigError, match="GenericWorkload cannot be changed"):
+        parse_gates(["GenericWorkload=true"], RELEASES["1.35"])

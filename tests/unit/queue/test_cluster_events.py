@@ -106,7 +106,8 @@ def test_other_kinds(action: Action) -> None:
             assert (event.resource.rsplit("/")[-1], event.action) == (kind.name, action)
     heard = {event.resource for kind in KINDS.values() if (event := event_of(kind.struct, action)) is not None}
     usual = {registered.event.resource for registered in ALL_EVENTS}
-    assert heard == usual - {EventResource.Pod} | {EventResource.ResourceSlice, EventResource.VolumeAttachment}
+    gated = {EventResource.ResourceSlice, EventResource.VolumeAttachment, EventResource.PodGroup}
+    assert heard == usual - {EventResource.Pod} | gated
 
 
 @pytest.mark.parametrize(

@@ -233,8 +233,9 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "feature-gates",
             GATES,
             (),
-            note="gates that change decisions are fixed at the defaults of the release, except DRADeviceTaintRules and "
-            "DynamicResourceAllocation",
+            note="gates that change decisions are fixed at the defaults of the release, except DRADeviceTaintRules, "
+            "DynamicResourceAllocation and those of pod groups: GenericWorkload, GangScheduling, "
+            "TopologyAwareWorkloadScheduling, WorkloadAwarePreemption",
         ),
         Flag("min-compatibility-version", LIST, ()),
     ),

@@ -5,7 +5,8 @@ Upstream: pkg/scheduler/schedule_one_podgroup.go (scheduleOnePodGroup, podGroupC
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from stowplan.config.feature_gates import TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
@@ -41,6 +42,8 @@ class GroupDecision(NamedTuple):
     """The run that the decision follows."""
     search: PlacementSearch | None
     """The placements that were tried, with TopologyAwareWorkloadScheduling."""
+    nominations: Mapping[str, str] = MappingProxyType({})
+    """The nodes that members get once the victims of the group are gone, by uid. kube-scheduler nominates no node."""
 
 
 def in_order(members: Iterable[Pod]) -> tuple[Pod, ...]:
@@ -52,7 +55,8 @@ class GroupCycle:
     """Decides about one group.
 
     With `afresh`, members are decided without kept answers, and every decision has a diagnosis. `stale_affinity`
-    reproduces kube-scheduler v1.36, which does not count required anti-affinity of earlier members on most nodes.
+    reproduces kube-scheduler v1.36, which does not count required anti-affinity of earlier members on most nodes. With
+    `spares_members`, a group does not preempt its own running members.
     """
 
     def __init__(
@@ -62,9 +66,13 @@ class GroupCycle:
         *,
         afresh: bool = False,
         stale_affinity: bool = False,
+        spares_members: bool = False,
     ) -> None:
         self._profile = profile
         self._group = group
+        self._spares_members = spares_members
+        self._fitting: GroupTrial | None = None
+        """The last dry run of a preemption that succeeded: with exactly the victims gone."""
         self._release = profile.cluster.release
         self._members = MemberTrials(profile, group, afresh=afresh, stale_affinity=stale_affinity)
 
@@ -77,7 +85,9 @@ class GroupCycle:
         trial, search = self._run(post_filter=True)
         victims: list[Pod] = []
         if self._release.has(WORKLOAD_PREEMPTION) and trial.status.code == Code.Unschedulable:
-            preemption = GroupPreemption(self._profile.cluster, self._profile.budgets, self._group, self._dry_run)
+            preemption = GroupPreemption(
+                self._profile.cluster, self._profile.budgets, self._group, self._dry_run, self._spares_members
+            )
             status = self._preempt(preemption)
             victims = preemption.victims
             if status.succeeded:
@@ -87,8 +97,12 @@ class GroupCycle:
             else:
                 trial = trial._replace(status=trial.status.with_reason(status.message))
         members = tuple(self._group.members)
+        nominations: dict[str, str] = {}
+        if victims and self._fitting is not None:
+            nominations = {each.pod.uid: each.node_name for each in self._fitting.results if each.placed}
+        outcomes = outcomes_of(trial, members)
         return GroupDecision(
-            self._group, result_of(trial), outcomes_of(trial, members), condition_of(trial), victims, trial, search
+            self._group, result_of(trial), outcomes, condition_of(trial), victims, trial, search, nominations
         )
 
     def _run(self, *, post_filter: bool) -> tuple[GroupTrial, PlacementSearch | None]:
@@ -101,7 +115,10 @@ class GroupCycle:
         return search.run(try_members), search
 
     def _dry_run(self) -> GroupStatus:
-        return self._run(post_filter=False)[0].status
+        trial = self._run(post_filter=False)[0]
+        if trial.status.succeeded:
+            self._fitting = trial
+        return trial.status
 
     def _preempt(self, preemption: GroupPreemption) -> GroupStatus:
         group = self._group

@@ -43,12 +43,19 @@ class GroupPreemption:
     """Searches for victims. `fits` tries the group on the cluster as it is, without PostFilter."""
 
     def __init__(
-        self, cluster: Cluster, budgets: Budgets, group: PodGroupInfo, fits: Callable[[], GroupStatus]
+        self,
+        cluster: Cluster,
+        budgets: Budgets,
+        group: PodGroupInfo,
+        fits: Callable[[], GroupStatus],
+        spares_members: bool = False,
     ) -> None:
+        """With `spares_members`, members of the group are no victims."""
         self._cluster = cluster
         self._budgets = budgets
         self._group = group
         self._fits = fits
+        self._spares_members = spares_members
         self.victims: list[Pod] = []
         """The most important first."""
 
@@ -100,6 +107,8 @@ class GroupPreemption:
             info = cluster.nodes.infos[slot]
             for pod in () if info is None else info.pods.values():
                 assert info is not None
+                if self._spares_members and (pod.namespace, group_name(pod)) == self._group[:2]:
+                    continue
                 rules = cluster.pod_groups.rules_of(pod) if group_name(pod) else None
                 if rules is None or not rules.disrupted_as_one:
                     units.append(Unit(pod, info, pod.priority))

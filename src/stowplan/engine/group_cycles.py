@@ -1,0 +1,218 @@
+"""The scheduling cycle of pod groups: takes all members from the queue, decides, and binds or requeues them.
+
+Upstream: pkg/scheduler/schedule_one_podgroup.go (scheduleOnePodGroup, submitPodGroupAlgorithmResult)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stowplan.engine.binding_cycle import BindingCycles
+from stowplan.engine.group_conditions import GroupConditions
+from stowplan.engine.preemption import GROUP_NODE, PlannedEviction, Preemptions
+from stowplan.engine.requeue import AttemptFailure, FailureHandler
+from stowplan.engine.scheduling_cycle import SchedulingCycles
+from stowplan.engine.state import EngineState
+from stowplan.framework import POD_GROUP_CYCLE, Pod, PodGroupInfo, QueuedPodInfo, Status
+from stowplan.queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
+from stowplan.runtime import Decision, Profile
+from stowplan.runtime.groups import GroupCycle, GroupDecision, MemberOutcome
+from stowplan.runtime.groups.group_status import GroupStatus, failure
+from stowplan.runtime.groups.members import MemberResult
+
+INCOMPLETE = "pod group is not bound, since another member failed"
+"""The reason for members that waited at Permit for a member that failed."""
+
+FailedMember = tuple[QueuedPodInfo, MemberOutcome]
+
+
+class GroupSchedulingCycles(SchedulingCycles):
+    """Runs pod group cycles for members of groups, and ordinary cycles for other pods."""
+
+    def __init__(
+        self,
+        state: EngineState,
+        bindings: BindingCycles,
+        failures: FailureHandler,
+        preemptions: Preemptions,
+        queue: PodGroupQueue,
+    ) -> None:
+        super().__init__(state, bindings, failures, preemptions)
+        self._queue = queue
+        self._conditions = GroupConditions(state)
+        self._victims: dict[GroupKey, set[str]] = {}
+        """The uids of the victims of each group that has preempted and is not scheduled yet."""
+        bindings.on_failed = self._binding_failed
+
+    def run_one(self) -> bool:
+        queued = self._queue.pop()
+        if queued is None:
+            return False
+        key = group_key(queued.pod)
+        if key is None:
+            self._schedule_pod(queued)
+        else:
+            self._schedule_group(key, queued)
+        return True
+
+    def _schedule_group(self, key: GroupKey, first: QueuedPodInfo) -> None:
+        state = self._state
+        state.cycle += 1
+        self.last = first
+        taken = self._queue.take_members(first)
+        profile = state.profiles[taken[0].pod.template.spec.scheduler_name]
+        names = [queued.pod.template.spec.scheduler_name for queued in taken]
+        other = next((name for name in names if name != names[0]), None)
+        if other is not None:
+            self._reject_mixed_names(taken, names[0], other)
+            return
+        members = []
+        for queued in taken:
+            if queued.pod.terminating or queued.pod.uid in state.cluster.assumed:
+                self._skip(queued)
+            else:
+                members.append(queued)
+        if members:
+            group = PodGroupInfo(*key, state.cluster.pod_groups.rules(*key), [queued.pod for queued in members])
+            self._try_members(profile, group, members)
+
+    def _try_members(self, profile: Profile, group: PodGroupInfo, members: Sequence[QueuedPodInfo]) -> None:
+        state = self._state
+        state.observer.group_attempt_started(group, members)
+        state.deciding = True
+        try:
+            decision = GroupCycle(profile, group, spares_members=True).decide()
+        except Exception as bug:
+            status = failure(f"internal error: {type(bug).__name__}: {bug}")
+            self._observe(profile, members, {}, status)
+            state.deciding = False
+            self._requeue([(queued, _unsubmitted(queued, status)) for queued in members])
+            state.observer.group_attempt_ended(group, "error", profile.name)
+        else:
+            results = {result.pod.uid: result for result in decision.trial.results}
+            self._observe(profile, members, results, decision.trial.status)
+            state.deciding = False
+            self._submit(decision, members, results)
+            state.observer.group_attempt_ended(group, decision.result, profile.name)
+        if state.deferred:
+            state.run_deferred()
+
+    def _observe(
+        self,
+        profile: Profile,
+        members: Sequence[QueuedPodInfo],
+        results: dict[str, MemberResult],
+        status: GroupStatus,
+    ) -> None:
+        for queued in members:
+            result = results.get(queued.pod.uid)
+            decision = Decision.broken(profile, queued.pod, status.message) if result is None else result.decision
+            self._state.observer.decided(queued, decision)
+
+    # Outcomes
+    def _submit(
+        self, decision: GroupDecision, members: Sequence[QueuedPodInfo], results: dict[str, MemberResult]
+    ) -> None:
+        """Binds the members that found a node, if the group is scheduled, and requeues the others."""
+        state = self._state
+        key = decision.group[:2]
+        failed: list[FailedMember] = []
+        binding: list[QueuedPodInfo] = []
+        for queued, outcome in zip(members, decision.outcomes, strict=True):
+            if outcome.status is None:
+                binding.append(queued)
+            else:
+                failed.append((queued, self._with_nomination(decision, outcome)))
+        if decision.result == "waiting_on_preemption":
+            self._preempt(decision)
+        self._requeue(failed)
+        for queued in binding:
+            self._bind(queued, results[queued.pod.uid].decision)
+        if binding:
+            self._victims.pop(key, None)
+        self._conditions.write(key, decision.condition)
+        state.observer.group_decided(decision)
+
+    def _bind(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        """Assume, Reserve and Permit for real, then the binding cycle. A member that waits at Permit for the others is
+        allowed by the one that completes the gang."""
+        groups, pod = self._state.cluster.pod_groups, queued.pod
+        decision.state.delete(POD_GROUP_CYCLE)
+        groups.assume(pod)
+        self._bindings.begin(queued, decision)
+        if pod.uid not in self._state.cluster.assumed:
+            groups.forget(pod)
+
+    def _requeue(self, failed: Sequence[FailedMember]) -> None:
+        """Requeues members as a unit: events that could help any member that plugins rejected wake all of them. Of
+        equal members, events wake the first."""
+        union = frozenset[str]().union(*(outcome.rejectors for _, outcome in failed))
+        self._queue.share_backoff([queued for queued, _ in failed])
+        leading: set[object] = set()
+        for queued, outcome in failed:
+            assert outcome.status is not None
+            own = outcome.rejectors
+            kind = (queued.pod.template, own)
+            queued.follows_group = bool(union) and (not own or kind in leading)
+            leading.add(kind)
+            status = Status(outcome.status.code, outcome.status.message)
+            self._failures.handle(
+                queued, AttemptFailure(status, status.message, own or union, nominate=outcome.nominated)
+            )
+
+    def _reject_mixed_names(self, taken: Sequence[QueuedPodInfo], first: str, other: str) -> None:
+        text = (
+            f'all pods in a single pod group should have the same .spec.schedulerName set, got: "{other}" and "{first}"'
+        )
+        for queued in taken:
+            profile = self._state.profiles[queued.pod.template.spec.scheduler_name]
+            self._observe(profile, [queued], {}, failure(text))
+        self._requeue([(queued, _unsubmitted(queued, failure(text))) for queued in taken])
+
+    # Preemption
+    def _with_nomination(self, decision: GroupDecision, outcome: MemberOutcome) -> MemberOutcome:
+        """Members keep the nodes that are being made free for them until all victims of their group are gone."""
+        node_name = decision.nominations.get(outcome.pod.uid)
+        if node_name is not None:
+            return outcome._replace(nominated=node_name)
+        if outcome.nominated == "" and self._waits_for_victims(decision.group[:2]):
+            return outcome._replace(nominated=None)
+        return outcome
+
+    def _waits_for_victims(self, key: GroupKey) -> bool:
+        victims = self._victims.get(key)
+        if victims is None:
+            return False
+        victims.intersection_update(self._state.cluster.pods)
+        if not victims:
+            del self._victims[key]
+        return bool(victims)
+
+    def _preempt(self, decision: GroupDecision) -> None:
+        """Evicts the victims of the group, or of its members. A group that does not fit although they preempt does not
+        get here: nothing is evicted for it."""
+        rules, members = decision.group.rules, decision.group.members
+        uid = "" if rules is None else rules.uid
+        evictions = [PlannedEviction(victim, members[0], GROUP_NODE, uid) for victim in decision.victims]
+        for result in decision.trial.results:
+            preemption = result.decision.preemption
+            if result.requires_preemption and preemption is not None:
+                evictions += [PlannedEviction(each, result.pod, preemption.node_name) for each in preemption.victims]
+        self._victims[decision.group[:2]] = {each.victim.uid for each in evictions}
+        self._preemptions.start_for_group(members, evictions)
+
+    # Binding
+    def _binding_failed(self, pod: Pod) -> None:
+        """Members that wait at Permit for a gang that is no longer complete give their room back at once."""
+        state = self._state
+        group, rules = state.cluster.pod_groups.of(pod), state.cluster.pod_groups.rules_of(pod)
+        if group is None or rules is None or rules.min_count is None or group.scheduled_count >= rules.min_count:
+            return
+        for uid in list(group.assumed):
+            waiting = state.waiting_pods.get(uid)
+            if waiting is not None and GANG_PLUGIN in waiting.pending_plugins:
+                waiting.reject(GANG_PLUGIN, INCOMPLETE)
+
+
+def _unsubmitted(queued: QueuedPodInfo, status: GroupStatus) -> MemberOutcome:
+    return MemberOutcome(queued.pod, "", status, "", frozenset())

@@ -1,0 +1,67 @@
+"""Event handlers for pods of groups and for PodGroups: keep the members of each group, and open the gate of gangs.
+
+Upstream: pkg/scheduler/eventhandlers.go (addPodToSchedulingQueue), pkg/scheduler/backend/cache/podgroupstate.go
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan import api
+from stowplan.engine.event_handlers import EventHandlers
+from stowplan.engine.preemption import Preemptions
+from stowplan.engine.state import EngineState
+from stowplan.framework.pod_group import group_name
+from stowplan.queue import PodGroupQueue, group_key
+
+
+class GroupEventHandlers(EventHandlers):
+    """Event handlers of an engine with the feature gate GenericWorkload."""
+
+    def __init__(self, state: EngineState, preemptions: Preemptions, queue: PodGroupQueue) -> None:
+        super().__init__(state, preemptions)
+        self._queue = queue
+        self._put[api.PodGroup] = self._put_group
+
+    def _put_group(self, group: api.PodGroup, whole: Any) -> None:
+        self._put_other(group, whole)
+        self._queue.open_gang_gate((group.metadata.namespace, group.metadata.name))
+
+    def _put_assigned(self, source: api.Pod, whole: Any) -> None:
+        super()._put_assigned(source, whole)
+        if source.spec.scheduling_group is not None:
+            self._note_member(source.metadata.uid)
+
+    def _put_unassigned(self, source: api.Pod, whole: Any) -> None:
+        if source.spec.scheduling_group is None:
+            super()._put_unassigned(source, whole)
+            return
+        state, uid = self._state, source.metadata.uid
+        if uid not in state.pending and uid not in state.cluster.pods:
+            # PreEnqueue counts the member already.
+            pod = state.cluster.pod(source)
+            if group_name(pod):
+                state.cluster.pod_groups.add(pod)
+        super()._put_unassigned(source, whole)
+        self._note_member(uid)
+
+    def _note_member(self, uid: str) -> None:
+        """Remember the present version of a member; a gang may be complete now."""
+        state = self._state
+        pod = state.cluster.pods.get(uid)
+        if pod is None and uid in state.pending:
+            pod = state.pending[uid].pod
+        key = None if pod is None else group_key(pod)
+        if pod is None or key is None:
+            return
+        if uid not in state.cluster.assumed:
+            state.cluster.pod_groups.add(pod)
+        self._queue.open_gang_gate(key)
+
+    def _remove_pod(self, source: api.Pod) -> None:
+        state, uid = self._state, source.metadata.uid
+        pending = state.pending.get(uid)
+        pod = state.cluster.pods.get(uid) or (None if pending is None else pending.pod)
+        super()._remove_pod(source)
+        if pod is not None and group_name(pod):
+            state.cluster.pod_groups.remove(pod)

@@ -1,0 +1,230 @@
+"""Pod groups in the engine: queue, cycle, binding, requeueing, conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.builders import Json, member, node, pod, pod_group
+from tests.builders.engine_host import Host
+
+from stowplan import api
+from stowplan.api import codec
+from stowplan.api.pod_group import POD_GROUP_SCHEDULED
+from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
+from stowplan.config.feature_gates import GANG_SCHEDULING, GENERIC_WORKLOAD, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
+from stowplan.config.releases import LATEST
+from stowplan.framework import Bind, EmitEvent, Evict, Failure
+
+CPU: Json = {"requests": {"cpu": "1"}}
+
+
+def host(*items: Any, gates: tuple[str, ...] = (GANG_SCHEDULING,), **more: Any) -> Host:
+    release = LATEST.with_gates(dict.fromkeys((GENERIC_WORKLOAD, *gates), True))
+    return Host(*items, config=default_configuration(release), **more)
+
+
+def group(name: str = "g", min_count: int | None = None, **more: Any) -> api.PodGroup:
+    return codec.convert(api.PodGroup, pod_group(name, min_count, **more))
+
+
+def members(count: int, name: str = "g", **how: Any) -> list[Json]:
+    return [member(f"{name}-{i}", name, **{**CPU, **how}) for i in range(count)]
+
+
+def bound(made: Host) -> dict[str, str]:
+    return {each.metadata.name: each.spec.node_name for each in made.world.all(api.Pod) if each.spec.node_name}
+
+
+def condition(made: Host, name: str = "g") -> tuple[str, str, str] | None:
+    found = made.world.get(api.PodGroup, name, "default")
+    assert found is not None
+    it = found.condition(POD_GROUP_SCHEDULED)
+    return None if it is None else (it.status, it.reason, it.message)
+
+
+def message(made: Host, name: str) -> str:
+    found = made.world.get(api.Pod, name, "default")
+    assert found is not None
+    return next((it.message for it in found.status.conditions if it.type == "PodScheduled"), "")
+
+
+def test_a_gang_is_bound_as_a_whole() -> None:
+    made = host(node("n", cpu=4), group(min_count=3), *members(3))
+    made.schedule()
+    assert bound(made) == {"g-0": "n", "g-1": "n", "g-2": "n"}
+    assert condition(made) == ("True", "Scheduled", "")
+
+
+def test_members_wait_for_the_group_and_for_each_other() -> None:
+    made = host(node("n", cpu=4), *members(2))
+    made.schedule()
+    assert made.engine.queue_counts()["gated"] == 2
+    made.put(group(min_count=3))
+    made.schedule()
+    assert made.engine.queue_counts()["gated"] == 2
+    made.put(member("g-2", **CPU))
+    made.schedule()
+    assert len(bound(made)) == 3
+    assert not [each for each in made.done if isinstance(each, EmitEvent) and each.reason == "FailedScheduling"]
+
+
+def test_none_is_bound_if_too_few_fit() -> None:
+    made = host(node("n", cpu=3), group(min_count=4), *members(4))
+    made.schedule()
+    assert bound(made) == {}
+    assert condition(made) == ("False", "Unschedulable", "pod group is unschedulable")
+    waiting = (
+        "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, "
+        "one or more plugins asked to wait and no plugin rejected pod"
+    )
+    assert [message(made, f"g-{i}") for i in range(3)] == [waiting] * 3
+    assert message(made, "g-3").startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert not made.engine.cluster.pods
+
+
+def test_a_group_that_does_not_fit_waits_for_an_event() -> None:
+    made = host(node("n", cpu=3), group(min_count=4), *members(4))
+    made.advance(60)
+    assert made.state.cycle == 1
+    assert made.engine.queue_counts()["unschedulable"] == 4
+    made.put(node("more", cpu=1))
+    made.schedule()
+    assert len(bound(made)) == 4
+
+
+def test_a_group_backs_off_as_a_unit() -> None:
+    made = host(node("n", cpu=1), group(min_count=3), *members(3))
+    made.schedule()
+    made.put(pod("blocks", **CPU))  # Keeps the active queue from being empty.
+    made.put(member("g-late", **CPU))
+    made.schedule()
+    counts = {queued.unschedulable_count for queued in made.engine.queued_pods() if queued.pod.name != "blocks"}
+    assert counts == {2}
+
+
+def test_the_deletion_of_the_member_that_events_wake_leaves_the_others_awake() -> None:
+    made = host(node("n", cpu=1), group(min_count=2), *members(3, requests={"cpu": "2"}))
+    made.schedule()
+    made.delete(member("g-0", **CPU))
+    made.put(node("big", cpu=4))
+    made.schedule()
+    assert bound(made) == {"g-1": "big", "g-2": "big"}
+
+
+def test_members_beyond_the_minimum_are_left_over_and_follow() -> None:
+    made = host(node("n", cpu=3), group(min_count=2), *members(4))
+    made.schedule()
+    assert len(bound(made)) == 3
+    assert condition(made) == ("True", "Scheduled", "")
+    made.put(node("more", cpu=1))
+    made.schedule()
+    assert len(bound(made)) == 4
+
+
+def test_members_in_order_of_names() -> None:
+    """kube-scheduler's order among members that arrive together is random."""
+    made = host(node("n", cpu=2), *reversed(members(3)))
+    made.put(group(min_count=2))
+    made.schedule()
+    assert sorted(bound(made)) == ["g-0", "g-1"]
+
+
+def test_without_the_gang_plugin_the_minimum_is_ignored() -> None:
+    made = host(node("n", cpu=2), group(min_count=3), *members(3), gates=())
+    made.schedule()
+    assert len(bound(made)) == 2
+
+
+def test_members_of_two_schedulers_fail() -> None:
+    release = LATEST.with_gates({GENERIC_WORKLOAD: True, GANG_SCHEDULING: True})
+    profiles = [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}]
+    config = from_builtins(
+        {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles},
+        "config",
+        IN_TREE_PLUGINS,
+        release=release,
+    )
+    made = Host(
+        node("n"), group(min_count=2), member("a", **CPU), member("b", schedulerName="other", **CPU), config=config
+    )
+    made.schedule()
+    names = '"other" and "default-scheduler"'
+    text = f"all pods in a single pod group should have the same .spec.schedulerName set, got: {names}"
+    assert {message(made, "a"), message(made, "b")} == {text}
+    assert condition(made) is None
+
+
+def test_topology() -> None:
+    racks = [node(f"n{i}", cpu=1, labels={"rack": "small" if i < 2 else "large"}) for i in range(5)]
+    gates = (GANG_SCHEDULING, TOPOLOGY_AWARE)
+    made = host(*racks, group(min_count=3, rack="rack"), *members(3), gates=gates)
+    made.schedule()
+    assert sorted(bound(made).values()) == ["n2", "n3", "n4"]
+
+
+def low(count: int) -> list[Json]:
+    return [pod(f"low-{i}", "n", priority=1, **CPU) for i in range(count)]
+
+
+@pytest.mark.parametrize("gates", [(GANG_SCHEDULING,), (GANG_SCHEDULING, WORKLOAD_PREEMPTION)])
+def test_preemption_end_to_end(gates: tuple[str, ...]) -> None:
+    made = host(node("n", cpu=4), *low(4), gates=gates, grace=30.0)
+    made.put(group(min_count=3, priority=10), *members(3, priority=10))
+    made.schedule()
+    evicted = {each.pod.name for each in made.done if isinstance(each, Evict)}
+    assert len(evicted) == 3
+    text = "pod group is unschedulable"
+    if WORKLOAD_PREEMPTION not in gates:
+        text += ", pod group is waiting for preemption to complete"
+    assert condition(made) == ("False", "Unschedulable", text)
+    nominated = [made.world.get(api.Pod, f"g-{i}", "default") for i in range(3)]
+    assert [each.status.nominated_node_name for each in nominated if each is not None] == ["n"] * 3
+    made.put(pod("intruder", **CPU))
+    made.advance(40)
+    assert {name for name in bound(made) if name.startswith("g")} == {"g-0", "g-1", "g-2"}
+    assert "intruder" not in bound(made)
+    assert condition(made) == ("True", "Scheduled", "")
+    note = next(each.note for each in made.done if isinstance(each, EmitEvent) and each.reason == "Preempted")
+    assert note.startswith("Preempted by podgroup group g on node cluster" if len(gates) > 1 else "Preempted by pod ")
+
+
+def test_nothing_is_evicted_for_a_group_that_does_not_fit() -> None:
+    made = host(node("n", cpu=4), *low(4))
+    made.put(group(min_count=5), *members(5, priority=10))
+    made.schedule()
+    assert not [each for each in made.done if isinstance(each, Evict)]
+    assert condition(made) == ("False", "Unschedulable", "pod group is unschedulable")
+
+
+def test_a_group_does_not_evict_its_own_members() -> None:
+    gates = (GANG_SCHEDULING, WORKLOAD_PREEMPTION)
+    made = host(node("n", cpu=2), group(min_count=1, priority=10), gates=gates)
+    made.put(*members(2))
+    made.schedule()
+    made.put(member("g-new", **CPU))
+    made.schedule()
+    assert not [each for each in made.done if isinstance(each, Evict)]
+
+
+def test_a_failed_binding_is_repeated_with_the_gang() -> None:
+    made = host(node("n", cpu=4), group(min_count=3), *members(3))
+    made.settle()
+    made.engine.schedule_one()
+    made.answer(Bind, Failure("no", "InternalError"), "g-1")
+    made.settle()
+    assert sorted(bound(made)) == ["g-0", "g-2"]
+    made.advance(5)
+    assert sorted(bound(made)) == ["g-0", "g-1", "g-2"]
+
+
+def test_members_of_a_gang_do_not_hold_room_for_one_that_was_deleted() -> None:
+    made = host(node("n", cpu=4), group(min_count=3), *members(3))
+    made.settle()
+    made.delete(member("g-1"))
+    made.schedule()
+    assert bound(made) == {}
+    assert not made.engine.cluster.pods
+    made.put(member("g-3", **CPU))
+    made.schedule()
+    assert len(bound(made)) == 3
