@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
+from enum import IntEnum
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple, TypeVar, cast
@@ -22,6 +23,19 @@ from stowplan.simulator.identity import make_uid, timestamp
 T = TypeVar("T", bound=ApiObject)
 
 _MAX_KEPT_EVENTS = 100_000
+_MAX_KEPT_INCARNATIONS = 100_000
+
+
+class StepOrder(IntEnum):
+    """The order of steps at the same time. Scheduling cycles come after all of them.
+
+    Completions are first: otherwise a full cluster would reject pods for which room appears at the same moment.
+    """
+
+    COMPLETION = 0
+    NODE = 1
+    AUTOSCALER = 2
+    ARRIVAL = 3
 
 
 class ObjectChange(NamedTuple):
@@ -34,10 +48,17 @@ class ObjectChange(NamedTuple):
 class ApiServer:
     """The state of the simulated cluster. Times are seconds since 1970 by the injected clock."""
 
-    def __init__(self, clock: Callable[[], float], faults: Faults | None = None, *, grace: float = 0.0) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        faults: Faults | None = None,
+        *,
+        grace: float = 0.0,
+        max_kept_events: int = _MAX_KEPT_EVENTS,
+    ) -> None:
         self.version = 0
         """Number of changes without those by `put_status`; while it is constant, the cluster makes no progress."""
-        self.events: deque[EmitEvent] = deque(maxlen=_MAX_KEPT_EVENTS)
+        self.events: deque[EmitEvent] = deque(maxlen=max_kept_events)
         self.clock = clock
         self.assumed_owners: frozenset[str] = frozenset()
         """The uids of controllers that are not simulated, and are assumed to recreate pods that they lose."""
@@ -49,9 +70,11 @@ class ApiServer:
         self._revision = 0
         self._incarnations: dict[tuple[type, str], int] = {}
         """How many deleted objects had the name; part of the uid of the next one."""
+        self._first_incarnation = 0
+        """The number for names that are not in `_incarnations`."""
         self._dependents: dict[str, dict[type, dict[str, None]]] = {}
         self._pods_by_node: dict[str, dict[str, api.Pod]] | None = None
-        self._steps: list[tuple[float, int, Callable[[], None]]] = []
+        self._steps: list[tuple[float, int, int, Callable[[], None]]] = []
         self._numbers = count()
         for loss in faults.node_losses if faults else ():
             self.at(loss.at, partial(self.delete, api.Node(metadata=api.ObjectMeta(name=loss.name))))
@@ -114,6 +137,7 @@ class ApiServer:
     def continue_uids(self, earlier: ApiServer) -> None:
         """Give new objects other uids than deleted objects of an earlier API server had."""
         self._incarnations = dict(earlier._incarnations)
+        self._first_incarnation = earlier._first_incarnation
 
     def put(self, item: T) -> T:
         """Create or replace an object; a uid and a creation time are added if missing."""
@@ -155,9 +179,9 @@ class ApiServer:
             return handle(self, instruction)
         return self._faults.carry_out(instruction, lambda request: handle(self, request))
 
-    def at(self, when: float, step: Callable[[], None]) -> None:
+    def at(self, when: float, step: Callable[[], None], order: StepOrder = StepOrder.NODE) -> None:
         """Schedule a step."""
-        heapq.heappush(self._steps, (when, next(self._numbers), step))
+        heapq.heappush(self._steps, (when, order.value, next(self._numbers), step))
 
     def next_deadline(self) -> float | None:
         """When the next step is due."""
@@ -167,7 +191,7 @@ class ApiServer:
         """Run the steps that are due."""
         now = self.clock()
         while self._steps and self._steps[0][0] <= now:
-            heapq.heappop(self._steps)[2]()
+            heapq.heappop(self._steps)[3]()
 
     def _store(self, item: T) -> T:
         metadata = item.metadata
@@ -192,16 +216,25 @@ class ApiServer:
 
     def _new_uid(self, item: ApiObject) -> str:
         kind, key = type(item), key_of(item.metadata)
-        return make_uid(kind.__name__, key, self._incarnations.get((kind, key), 0))
+        return make_uid(kind.__name__, key, self._incarnations.get((kind, key), self._first_incarnation))
 
     def _remove(self, item: ApiObject) -> None:
         kind, key = type(item), key_of(item.metadata)
         self.version += 1
         self._stores.of(kind).remove(key)
-        self._incarnations[kind, key] = self._incarnations.get((kind, key), 0) + 1
+        self._note_incarnation(kind, key)
         if (owner := controller_of(item)) is not None:
             self._dependents.get(owner.uid, _NO_KINDS).get(kind, _NO_NAMES).pop(item.metadata.name, None)
+        if not any(self._dependents.get(item.metadata.uid, _NO_KINDS).values()):
+            self._dependents.pop(item.metadata.uid, None)
         self._changes.append(ObjectChange(item, removed=True))
+
+    def _note_incarnation(self, kind: type, key: str) -> None:
+        """Count a deleted object. When too many names are known, all of them go on from the largest number."""
+        self._incarnations[kind, key] = self._incarnations.get((kind, key), self._first_incarnation) + 1
+        if len(self._incarnations) > _MAX_KEPT_INCARNATIONS:
+            self._first_incarnation = max(self._incarnations.values())
+            self._incarnations.clear()
 
     def _note_owner(self, item: ApiObject) -> None:
         if (owner := controller_of(item)) is not None:

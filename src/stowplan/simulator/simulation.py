@@ -55,6 +55,7 @@ class Simulation:
         start: float = EPOCH,
         extenders: tuple[Extender, ...] = (),
         call_extender: Callable[[CallExtender], Any] = lambda request: Failure("extenders are not called"),
+        max_kept_events: int = 100_000,
     ) -> None:
         """`start` is the start of simulated time; with running pods, it must be later than theirs.
 
@@ -62,7 +63,7 @@ class Simulation:
         API server binds.
         """
         self.clock = VirtualClock(start)
-        self.api_server = ApiServer(self.clock, faults, grace=grace)
+        self.api_server = ApiServer(self.clock, faults, grace=grace, max_kept_events=max_kept_events)
         self.controllers = Controllers(self.api_server)
         self.engine = Engine(
             config,
@@ -132,6 +133,21 @@ class Simulation:
                 return
             if version != self.api_server.version:
                 version, idle = self.api_server.version, 0
+
+    def run_until(self, time: float, stop: Callable[[], bool] = lambda: False) -> None:
+        """Run everything that is due up to a time, cycles at that time included; less if `stop` returns True.
+
+        `stop` is called whenever all cycles of a moment are over.
+        """
+        self.settle()
+        while True:
+            while self.step():
+                pass
+            if stop():
+                return
+            if not self.advance(time):
+                self.clock.now = max(self.clock.now, time)
+                return
 
     def _waits_for_time(self) -> bool:
         """Whether something is due at a later time. The unschedulable timeout does not count: retrying pods that no

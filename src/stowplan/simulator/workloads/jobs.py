@@ -1,4 +1,4 @@
-"""Controllers of Jobs, whose pods never end here, and of CronJobs, which create one Job.
+"""Controllers of Jobs and of CronJobs, which create one Job. Pods end only where a kubelet runs them (`job_completion`).
 
 Upstream: pkg/controller/job/job_controller.go, pkg/controller/cronjob/cronjob_controllerv2.go
 """
@@ -16,7 +16,7 @@ from stowplan.simulator.workloads.workload_controller import WorkloadController
 
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
-_INDEX = "batch.kubernetes.io/job-completion-index"
+INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
 _SECONDS_PER_MINUTE = 60
 
 
@@ -57,7 +57,7 @@ class JobController(WorkloadController):
         taken = set(parse_indexes(owner.status.completed_indexes))
         for pod in self.pods_of(owner):
             if is_active(pod) or pod.status.phase == "Succeeded":
-                text = pod.metadata.annotations.get(_INDEX) or pod.metadata.labels.get(_INDEX, "")
+                text = pod.metadata.annotations.get(INDEX_ANNOTATION) or pod.metadata.labels.get(INDEX_ANNOTATION, "")
                 taken.update(parse_indexes(text))
         return (index for index in range(owner.spec.completions or 0) if index not in taken)
 
@@ -135,7 +135,7 @@ def _labels(job: api.Job) -> dict[str, str]:
 
 
 def _indexed_pod(job: api.Job, pods: PodFactory, index: int) -> api.Pod:
-    mark = {_INDEX: str(index)}
+    mark = {INDEX_ANNOTATION: str(index)}
     return pods.pod(
         base=f"{job.metadata.name}-{index}-",
         labels={**pods.labels, **mark},

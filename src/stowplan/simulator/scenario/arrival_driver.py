@@ -1,0 +1,170 @@
+"""Creates the objects of workloads that arrive, with the work of their pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.controllers import Controllers
+from stowplan.simulator.job_completion import JobCompletion
+from stowplan.simulator.kubelet import Kubelet, PodLife, Work
+from stowplan.simulator.scenario.arrivals import ArrivalTime
+from stowplan.simulator.scenario.workloads import CompiledWorkload, Json
+from stowplan.simulator.streams import RandomStreams
+from stowplan.simulator.workloads.jobs import pods_at_once
+
+_PER_ARRIVAL = ("$n", "$at")
+
+
+class ArrivalDriver:
+    """The arrivals of one workload. Only the next arrival is scheduled, so memory does not depend on their number."""
+
+    def __init__(
+        self,
+        workload: CompiledWorkload,
+        streams: RandomStreams,
+        kubelet: Kubelet,
+        controllers: Controllers,
+        jobs: JobCompletion,
+        start: float,
+    ) -> None:
+        self.workload = workload
+        self.exhausted = workload.arrivals is None
+        """Whether no object will arrive any more."""
+        self.last = start
+        """Time of the last arrival."""
+        self.number = 0
+        self._streams = streams
+        self._kubelet = kubelet
+        self._controllers = controllers
+        self._jobs = jobs
+        self._start = start
+        self._bases: dict[tuple[int, str, str], Any] = {}
+        self._users: dict[str, int] = {}
+        """Users of a closed workload that wait for an object, by `namespace/name` of the Pod or Job."""
+        self._fixed = [not any(mark in _body(document) for mark in _PER_ARRIVAL) for document in workload.documents]
+        arrivals = workload.arrivals
+        self._times: Iterator[ArrivalTime] = iter(()) if arrivals is None else arrivals.draw(streams, workload.path)
+
+    def begin(self) -> None:
+        """Schedule the first arrival."""
+        arrivals = self.workload.arrivals
+        if arrivals is not None and arrivals.closed is not None:
+            for user in range(arrivals.closed.users):
+                self._think(user, arrivals.begin)
+        elif arrivals is not None:
+            self._schedule()
+
+    def ended(self, life: PodLife) -> None:
+        """A pod has ended."""
+        if self._users and life.pod.metadata.owner_references == ():
+            self._user_done(f"{life.pod.metadata.namespace}/{life.pod.metadata.name}")
+
+    def job_ended(self, job: api.Job) -> None:
+        if self._users:
+            self._user_done(f"{job.metadata.namespace}/{job.metadata.name}")
+
+    def _user_done(self, key: str) -> None:
+        user = self._users.pop(key, None)
+        if user is not None:
+            self._think(user, self._kubelet.api_server.clock() - self._start)
+
+    def _think(self, user: int, since: float) -> None:
+        arrivals = self.workload.arrivals
+        assert arrivals is not None
+        assert arrivals.closed is not None
+        think = arrivals.closed.think.draw(self._streams.of(self.workload.path, f"think {user}"))
+        if since + think >= arrivals.end or (arrivals.limit and self.number >= arrivals.limit):
+            self.exhausted = not self._users
+            return
+        self._at(since + think, partial(self._arrive, ArrivalTime(since + think), user))
+
+    def _schedule(self) -> None:
+        for arrival in self._times:
+            self._at(arrival.time, partial(self._arrive_next, arrival))
+            return
+        self.exhausted = True
+
+    def _at(self, time: float, step: Any) -> None:
+        self._kubelet.api_server.at(round(self._start + time, 6), step, StepOrder.ARRIVAL)
+
+    def _arrive_next(self, arrival: ArrivalTime) -> None:
+        self._arrive(arrival)
+        self._schedule()
+
+    def _arrive(self, arrival: ArrivalTime, user: int | None = None) -> None:
+        arrivals = self.workload.arrivals
+        assert arrivals is not None
+        self.last = self._kubelet.api_server.clock()
+        streams, path = self._streams, self.workload.path
+        for _ in range(int(arrivals.batch.draw(streams.of(path, "batch")))):
+            self.number += 1
+            priority = self.workload.priority.draw(streams.of(path, "priority")) if self.workload.priority else ""
+            tenant = self.workload.tenant.draw(streams.of(path, "tenant")) if self.workload.tenant else ""
+            for index in range(len(self.workload.documents)):
+                self._create(index, arrival, priority, tenant, user)
+
+    def _create(self, index: int, arrival: ArrivalTime, priority: str, tenant: str, user: int | None) -> None:
+        item = self._item(index, arrival.time, priority, tenant)
+        metadata = item.metadata
+        key = f"{metadata.namespace}/{metadata.name}"
+        if isinstance(item, api.Pod):
+            self._kubelet.register(f"Pod/{key}", [self._work(index, arrival)])
+            self._note_user(user, key)
+            self._controllers.create_pod(item)
+            return
+        if isinstance(item, api.Job):
+            works = [self._work(index, arrival) for _ in range(max(item.spec.completions or 1, pods_at_once(item)))]
+            self._kubelet.register(f"Job/{key}", works)
+            self._note_user(user, key)
+            limit = self.workload.documents[index].get("spec", {}).get("backoffLimit")
+            if isinstance(limit, int):
+                self._jobs.backoff_limits[key] = limit
+        self._kubelet.api_server.put(item)
+
+    def _note_user(self, user: int | None, key: str) -> None:
+        if user is not None:
+            self._users[key] = user
+
+    def _item(self, index: int, at: float, priority: str, tenant: str) -> Any:
+        """The admitted object; made once for all arrivals that differ by name only."""
+        document = self.workload.documents[index]
+        if not self._fixed[index]:
+            return self._admitted(self.workload.instance(document, self.number, at, priority, tenant))
+        base = self._bases.get((index, priority, tenant))
+        if base is None:
+            named = {**document, "metadata": {**document["metadata"], "name": "base"}}
+            base = self._admitted(self.workload.instance(named, 0, at, priority, tenant))
+            self._bases[index, priority, tenant] = base
+        name = document["metadata"].get("name", "") or self.workload.name
+        name = name.replace("$n", str(self.number)) if "$n" in name else f"{name}-{self.number}"
+        return replace(base, metadata=replace(base.metadata, name=name))
+
+    def _admitted(self, item: Any) -> Any:
+        return self._controllers.admission.admit(item)
+
+    def _work(self, index: int, arrival: ArrivalTime) -> Work:
+        workload, streams, path = self.workload, self._streams, self.workload.path
+        seconds = arrival.duration
+        if workload.duration is not None:
+            seconds = workload.duration.draw(streams.of(path, "duration"))
+        startup = workload.startup.draw(streams.of(path, "startup"))
+        return Work(seconds, startup, workload.restart, resubmit=workload.resubmit, deadline=_deadline(workload, index))
+
+
+def _deadline(workload: CompiledWorkload, index: int) -> float | None:
+    spec = workload.documents[index].get("spec", {})
+    if workload.documents[index]["kind"] != "Pod":
+        spec = spec.get("template", {}).get("spec", {})
+    found = spec.get("activeDeadlineSeconds")
+    return float(found) if isinstance(found, int) else None
+
+
+def _body(document: Json) -> str:
+    """The text of a document without its own name."""
+    return str({**document, "metadata": {**document["metadata"], "name": ""}})

@@ -1,0 +1,153 @@
+"""Reads a Scenario document and checks it as a whole: all errors at once, each with file and path."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from stowplan.config.errors import FieldError, InvalidConfigurationError, Problems
+from stowplan.config.strict_decoding import decode, type_name
+from stowplan.config.text import parse
+from stowplan.errors import InputError
+from stowplan.simulator.scenario.fields import time_at
+from stowplan.simulator.scenario.pools import CompiledPool, compile_pool
+from stowplan.simulator.scenario.schema import API_VERSION, KIND, ScenarioSpec
+from stowplan.simulator.scenario.workloads import CompiledWorkload, compile_workload
+
+Json = dict[str, Any]
+ReadFile = Callable[[str], bytes]
+_NOT_PART_OF_RUN = ("expect", "record")
+
+
+class Horizon(NamedTuple):
+    """The end of the run: the first of these that comes."""
+
+    time: float = math.inf
+    drained: bool = False
+    after_arrivals: float | None = None
+    stuck: bool = False
+
+
+class LoadedScenario(NamedTuple):
+    """A scenario that was checked."""
+
+    spec: ScenarioSpec
+    source: str
+    folder: Path
+    document: Json
+    start: float
+    horizon: Horizon
+    pools: tuple[CompiledPool, ...]
+    workloads: tuple[CompiledWorkload, ...]
+
+    @property
+    def name(self) -> str:
+        return self.spec.metadata.name or Path(self.source).stem
+
+    def digest(self, seed: int) -> str:
+        """A name of the run: everything that determines it, except files that the scenario names."""
+        kept = {key: value for key, value in self.document.items() if key not in _NOT_PART_OF_RUN}
+        text = msgspec.json.encode([kept, seed], order="sorted")
+        return blake2b(text, digest_size=8).hexdigest()
+
+
+def read_file(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or error}") from error
+
+
+def load_scenario(source: str, text: bytes | None = None, read: ReadFile = read_file) -> LoadedScenario:
+    """Read a file, or its text. Paths in it are relative to its folder. Raises ConfigError with one line per fault."""
+    value, repeated = parse(read(source) if text is None else text, source)
+    return compile_scenario(value, source, Path(source).parent, read, repeated)
+
+
+def compile_scenario(
+    value: object, source: str, folder: Path, read: ReadFile = read_file, faults: Iterable[FieldError] = ()
+) -> LoadedScenario:
+    """Check a document that was parsed."""
+    problems = Problems(faults)
+    if not isinstance(value, dict):
+        raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
+    spec = decode(value, ScenarioSpec, "$", problems)
+    if spec.api_version != API_VERSION:
+        problems.unsupported("$.apiVersion", spec.api_version, [API_VERSION])
+    if spec.kind != KIND:
+        problems.unsupported("$.kind", spec.kind, [KIND])
+    compiled = LoadedScenario(
+        spec,
+        source,
+        folder,
+        value,
+        _start(spec, problems),
+        _horizon(spec, problems),
+        tuple(
+            compile_pool(pool, f"$.nodes.pools[{index}]", problems, folder)
+            for index, pool in enumerate(spec.nodes.pools)
+        ),
+        tuple(
+            compile_workload(workload, f"$.workloads[{index}]", problems, folder, read)
+            for index, workload in enumerate(spec.workloads)
+        ),
+    )
+    _check_whole(compiled, problems)
+    if problems.errors:
+        raise InvalidConfigurationError(source, problems.errors)
+    return compiled
+
+
+def _start(spec: ScenarioSpec, problems: Problems) -> float:
+    try:
+        start = datetime.fromisoformat(spec.start)
+    except ValueError:
+        problems.add("$.start", "expected a time such as 2026-01-02T00:00:00Z")
+        return 0.0
+    if start.tzinfo is None:
+        problems.add("$.start", "the time needs a zone, such as Z")
+        return 0.0
+    return start.timestamp()
+
+
+def _horizon(spec: ScenarioSpec, problems: Problems) -> Horizon:
+    until = spec.until
+    time = math.inf if until.time is None else time_at(until.time, "$.until.time", problems, positive=True)
+    after = None if until.arrivals is None else time_at(until.arrivals, "$.until.arrivals", problems)
+    if until.time is None and after is None and not until.drained and not until.stuck:
+        problems.required("$.until", "time, drained, arrivals or stuck")
+    return Horizon(time, until.drained, after, until.stuck)
+
+
+def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
+    spec = scenario.spec
+    for field, names in (("nodes.pools", spec.nodes.pools), ("workloads", spec.workloads)):
+        counts = Counter(each.name for each in names)
+        for index, each in enumerate(names):
+            if each.name and counts[each.name] > 1:
+                problems.duplicate(f"$.{field}[{index}].name", each.name)
+    for name in ("grace", "ttl", "cycle"):
+        time_at(getattr(spec, name), f"$.{name}", problems)
+    time_at(spec.record.every, "$.record.every", problems, positive=True)
+    time_at(spec.record.from_, "$.record.from", problems)
+    endless = [
+        index
+        for index, workload in enumerate(scenario.workloads)
+        if workload.arrivals is not None
+        and (workload.arrivals.closed is not None or _is_endless(spec.workloads[index].arrivals, workload))
+    ]
+    if scenario.horizon.time == math.inf and endless:
+        problems.add(f"$.workloads[{endless[0]}].arrivals", "never ends: set to, limit, or until.time")
+
+
+def _is_endless(spec: Any, workload: CompiledWorkload) -> bool:
+    arrivals = workload.arrivals
+    assert arrivals is not None
+    return not arrivals.limit and arrivals.end == math.inf and (spec.every or spec.poisson or spec.bursts) is not None

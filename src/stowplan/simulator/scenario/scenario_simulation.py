@@ -1,0 +1,177 @@
+"""The simulation of a scenario: a cluster, kubelets, arrivals and failures in virtual time, up to a horizon."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from stowplan import api
+from stowplan.config import KubeSchedulerConfiguration
+from stowplan.engine import Observer
+from stowplan.runtime import Registry
+from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.input import InputOptions, read_input
+from stowplan.simulator.job_completion import JobCompletion
+from stowplan.simulator.kubelet import Kubelet, LifeObserver, PodLife
+from stowplan.simulator.load import populate
+from stowplan.simulator.scenario.arrival_driver import ArrivalDriver
+from stowplan.simulator.scenario.quantities import seconds_of
+from stowplan.simulator.scenario.reading import LoadedScenario, ReadFile, read_file
+from stowplan.simulator.scenario.workloads import CompiledWorkload
+from stowplan.simulator.simulation import Simulation
+from stowplan.simulator.streams import RandomStreams
+
+_MAX_KEPT_EVENTS = 1000
+_SEED_BITS = 53
+
+
+class ScenarioSimulation:
+    """A run of a scenario. Times are seconds since its start; equal scenarios and seeds give equal runs."""
+
+    def __init__(
+        self,
+        scenario: LoadedScenario,
+        seed: int,
+        config: KubeSchedulerConfiguration,
+        registry: Registry,
+        *,
+        observer: Observer | None = None,
+        lives: LifeObserver | None = None,
+        read: ReadFile = read_file,
+    ) -> None:
+        self.scenario = scenario
+        self.streams = RandomStreams(seed)
+        ties = int(self.streams.keyed("scheduler", "ties", "") * 2**_SEED_BITS)
+        self.simulation = Simulation(
+            config,
+            registry,
+            seed=ties,
+            observer=observer,
+            grace=seconds_of(scenario.spec.grace),
+            start=scenario.start,
+            max_kept_events=_MAX_KEPT_EVENTS,
+        )
+        self.api_server = self.simulation.api_server
+        ttl = seconds_of(scenario.spec.ttl)
+        self.kubelet = Kubelet(
+            self.api_server, lives or LifeObserver(), jitter=partial(self.streams.keyed, "kubelet", "jitter"), ttl=ttl
+        )
+        self.jobs = JobCompletion(self.api_server, self.kubelet, ttl)
+        self.drivers = [
+            ArrivalDriver(
+                workload, self.streams, self.kubelet, self.simulation.controllers, self.jobs, scenario.start
+            )
+            for workload in scenario.workloads
+        ]
+        self.kubelet.on_end = self._pod_ended
+        self.jobs.on_job_end = self._job_ended
+        self._cycle = seconds_of(scenario.spec.cycle)
+        self._apply_manifests(read)
+        self._add_nodes()
+        for workload, driver in zip(scenario.workloads, self.drivers, strict=True):
+            self._begin(workload, driver)
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+        return self.simulation.clock.now - self.scenario.start
+
+    def run_until(self, time: float) -> None:
+        """Run up to a time or the horizon, whichever comes first."""
+        until = self.scenario.start + min(time, self.scenario.horizon.time)
+        if not self._cycle:
+            self.simulation.run_until(until, self._is_over)
+            return
+        simulation = self.simulation
+        simulation.settle()
+        while not self._is_over():
+            if simulation.step():
+                self._pass_time(min(until, simulation.clock.now + self._cycle))
+            elif not simulation.advance(until):
+                simulation.clock.now = max(simulation.clock.now, until)
+                return
+
+    def _pass_time(self, until: float) -> None:
+        """Run everything but scheduling cycles up to a time."""
+        while self.simulation.advance(until):
+            pass
+        self.simulation.clock.now = until
+
+    @property
+    def finished(self) -> bool:
+        """Whether the horizon is reached."""
+        return self.now >= self.scenario.horizon.time or self._is_over()
+
+    def _is_over(self) -> bool:
+        horizon = self.scenario.horizon
+        if horizon.after_arrivals is None and not horizon.drained and not horizon.stuck:
+            return False
+        if not all(driver.exhausted for driver in self.drivers):
+            return False
+        if horizon.drained and not self.kubelet.lives:
+            return True
+        if horizon.stuck and self.api_server.next_deadline() is None and not self.simulation.engine.waits_for_time:
+            return True
+        if horizon.after_arrivals is None:
+            return False
+        return self.simulation.clock.now >= max(driver.last for driver in self.drivers) + horizon.after_arrivals
+
+    def _pod_ended(self, life: PodLife) -> None:
+        self.jobs.pod_ended(life)
+        for driver in self.drivers:
+            driver.ended(life)
+
+    def _job_ended(self, job: api.Job, outcome: str) -> None:
+        for driver in self.drivers:
+            driver.job_ended(job)
+
+    def _apply_manifests(self, read: ReadFile) -> None:
+        scenario, simulation = self.scenario, self.simulation
+        names = [str(scenario.folder / name) for name in scenario.spec.manifests]
+        if names:
+            given = read_input(names, read, options=InputOptions(fragment=True))
+            populate(
+                self.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners
+            )
+        for workload in scenario.workloads:
+            for item in workload.companions:
+                self.api_server.put(simulation.controllers.admission.admit(item))
+
+    def _add_nodes(self) -> None:
+        admission = self.simulation.controllers.admission
+        for pool in self.scenario.pools:
+            zones: dict[str, int] = {}
+            for number in range(1, pool.count + 1):
+                zone = pool.zone_for(zones)
+                zones[zone] = zones.get(zone, 0) + 1
+                self.api_server.put(admission.admit(pool.node(number, zone)))
+
+    def _begin(self, workload: CompiledWorkload, driver: ArrivalDriver) -> None:
+        if workload.arrivals is not None:
+            driver.begin()
+            return
+        for document in workload.documents:
+            item = self._admitted(workload.instance(document, 1, 0.0, "", ""))
+            if workload.replicas is not None:
+                item = replace(item, spec=replace(item.spec, replicas=workload.replicas.first))
+            stored = self.api_server.put(item) if not isinstance(item, api.Pod) else None
+            if stored is None:
+                self.simulation.controllers.create_pod(item)
+            elif workload.replicas is not None:
+                for time, count in workload.replicas.steps:
+                    if time > 0:
+                        self._at(time, partial(self._scale, stored, count))
+
+    def _admitted(self, item: Any) -> Any:
+        return self.simulation.controllers.admission.admit(item)
+
+    def _at(self, time: float, step: Any) -> None:
+        self.api_server.at(round(self.scenario.start + time, 6), step, StepOrder.ARRIVAL)
+
+    def _scale(self, owner: Any, count: int) -> None:
+        found = self.api_server.get(type(owner), owner.metadata.name, owner.metadata.namespace)
+        if found is not None:
+            self.api_server.put(replace(found, spec=replace(found.spec, replicas=count)))
+
