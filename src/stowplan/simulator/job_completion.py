@@ -68,9 +68,7 @@ class JobCompletion:
         self.backoff_limits.pop(key, None)
         self._kubelet.forget(f"Job/{key}")
         stored = self._api_server.put(job)
-        self._api_server.at(
-            round(self._api_server.clock() + self._ttl, 6), partial(self._api_server.finish, stored)
-        )
+        self._api_server.at(round(self._api_server.clock() + self._ttl, 6), partial(self._api_server.finish, stored))
         self.on_job_end(stored, outcome)
 
 

@@ -1,13 +1,15 @@
 """The kubelets of the simulated nodes: pods start, run for their duration, and end.
 
-A pod's work is counted in seconds on a node. The kubelet takes the work from `Work`, which the scenario registers for an
-object before its pods exist, or else from annotations (ours, KWOK's); a pod without any runs until it is deleted. Finished pods are removed after `ttl`, so memory follows the pods that exist.
+A pod's work is counted in seconds on a node. It is registered by the scenario for an object before its pods exist
+(`Work`), or taken from annotations (ours, KWOK's); a pod without any runs until it is deleted. Finished pods are
+removed after `ttl`, so memory follows the pods that exist.
 
 Upstream: pkg/kubelet, sigs.k8s.io/kwok (stage pod-complete)
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +18,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.config.duration import Duration
+from stowplan.framework import Status
 from stowplan.simulator.api_server import ApiServer, StepOrder, controller_of
 from stowplan.simulator.pod_status import with_condition
 
@@ -30,7 +33,8 @@ KWOK_JITTER = "pod-complete.stage.kwok.x-k8s.io/jitter-delay"
 """KWOK's annotations: the pod ends after `delay`, or at random between the two if the jitter delay is larger."""
 
 SUCCEEDED, FAILED, DELETED, PREEMPTED, EVICTED, LOST = "succeeded", "failed", "deleted", "preempted", "evicted", "lost"
-ENDED_BY_THEMSELVES = (SUCCEEDED, FAILED)
+_AGAIN = re.compile(r"-r(\d+)$")
+"""End of the name of a pod that was created again."""
 _DISRUPTION = "DisruptionTarget"
 _PREEMPTION = "PreemptionByScheduler"
 
@@ -92,8 +96,8 @@ class PodLife:
         self.attempts = 0
         self.lost = 0.0
         """Seconds of work that were thrown away."""
-        self.reason = ""
-        """The message of the last failed attempt."""
+        self.reason: Status | None = None
+        """The status of the last failed attempt."""
 
     @property
     def workload(self) -> str:
@@ -101,14 +105,20 @@ class PodLife:
 
     @property
     def job(self) -> str:
-        """The Job that owns the pod, or the pod itself."""
+        """The Job that owns the pod, or the pod itself; pods that are created again have the name of the first."""
         owner = controller_of(self.pod)
-        name = owner.name if owner is not None and owner.kind == "Job" else self.pod.metadata.name
+        name = self.pod.metadata.name
+        if owner is not None and owner.kind == "Job":
+            name = owner.name
+        elif self.work.resubmit:
+            name = _AGAIN.sub("", name)
         return f"{self.pod.metadata.namespace}/{name}"
 
 
 class LifeObserver:
     """Called at each step of a pod's life, and when nodes change."""
+
+    def begin(self, kubelet: Kubelet) -> None: ...
 
     def pod_created(self, life: PodLife) -> None: ...
 
@@ -117,6 +127,8 @@ class LifeObserver:
     def pod_running(self, life: PodLife) -> None: ...
 
     def pod_ended(self, life: PodLife) -> None: ...
+
+    def job_ended(self, name: str, outcome: str) -> None: ...
 
     def node_changed(self, old: api.Node | None, new: api.Node | None) -> None: ...
 
@@ -146,6 +158,7 @@ class Kubelet:
         self._registered: dict[str, list[Work]] = {}
         self._down: set[str] = set()
         """Nodes that failed."""
+        observer.begin(self)
         for pod in api_server.all(api.Pod):
             self._pod_changed(None, pod)
         api_server.listen(api.Pod, self._pod_changed)
@@ -310,16 +323,19 @@ class Kubelet:
             if owner.kind == "Job":
                 self._registered.setdefault(f"Job/{metadata.namespace}/{owner.name}", []).insert(0, life.work)
             return
-        base, _, number = metadata.name.rpartition("-r")
-        name = f"{base}-r{int(number) + 1}" if base and number.isdecimal() else f"{metadata.name}-r1"
+        again = _AGAIN.search(metadata.name)
+        name = f"{_AGAIN.sub('', metadata.name)}-r{int(again[1]) + 1 if again else 1}"
         self.register(f"Pod/{metadata.namespace}/{name}", [life.work])
         fresh = replace(metadata, name=name, uid="", resource_version="", creation_timestamp="")
         spec = replace(life.pod.spec, node_name="")
         self.api_server.at(
             self.api_server.clock(),
-            partial(self.api_server.put, api.Pod(metadata=fresh, spec=spec, status=api.PodStatus(phase="Pending"))),
+            partial(self._create, api.Pod(metadata=fresh, spec=spec, status=api.PodStatus(phase="Pending"))),
             StepOrder.ARRIVAL,
         )
+
+    def _create(self, pod: api.Pod) -> None:
+        self.api_server.put(pod)
 
 
 def annotated_seconds(pod: api.Pod, jitter: Callable[[str], float]) -> float | None:

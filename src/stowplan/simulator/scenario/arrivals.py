@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -213,9 +213,11 @@ def _file(spec: ArrivalsSpec, path: str, problems: Problems, folder: Path) -> Bu
         durations: list[float] | None = read_column(file, "duration", seconds_of, "")
     except ValueError:
         durations = None
-    for index, (before, after) in enumerate(zip(times, times[1:], strict=False)):
+    for index, (before, after) in enumerate(pairwise(times)):
         if after < before:
-            problems.add(f"{path}.file", f"{file}: line {index + 3}: time {after:g} is before the previous one, {before:g}")
+            problems.add(
+                f"{path}.file", f"{file}: line {index + 3}: time {after:g} is before the previous one, {before:g}"
+            )
             break
     for index, each in enumerate(durations or ()):
         if each < 0:

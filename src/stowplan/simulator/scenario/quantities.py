@@ -1,7 +1,7 @@
 """Times, rates and random quantities of a scenario.
 
-A time is a number of seconds or a text such as `90s`, `8h30m` or `2d`; a rate is `40/h`. A quantity that may be random is
-a scalar, or a mapping with one distribution and optional bounds `min` and `max`. Draws invert the distribution function
+A time is a number of seconds or a text such as `90s`, `8h30m` or `2d`; a rate is `40/h`. A quantity that may be random
+is a scalar, or a mapping with one distribution and optional bounds `min` and `max`. Draws invert the distribution function
 at a uniform number (`streams`).
 """
 
@@ -100,7 +100,9 @@ def number_of(value: object) -> float:
     raise ValueError(f"expected a number, got {type_name(value)}")
 
 
-def quantity(value: object, path: str, problems: Problems, convert: Convert = seconds_of, folder: Path = Path()) -> RandomQuantity:
+def quantity(
+    value: object, path: str, problems: Problems, convert: Convert = seconds_of, folder: Path = Path()
+) -> RandomQuantity:
     """The quantity at a path; faults are added to `problems`."""
     try:
         return _quantity(value, convert, folder)
@@ -192,7 +194,9 @@ def _exponential(value: object, convert: Convert, folder: Path) -> RandomQuantit
 
 def _lognormal(value: object, convert: Convert, folder: Path) -> RandomQuantity:
     median, sigma = _within("lognormal", value, convert, "median", "sigma")
-    return RandomQuantity(lambda uniform: median * math.exp(sigma * normal(uniform)), median * math.exp(sigma * sigma / 2))
+    return RandomQuantity(
+        lambda uniform: median * math.exp(sigma * normal(uniform)), median * math.exp(sigma * sigma / 2)
+    )
 
 
 def _pareto(value: object, convert: Convert, folder: Path) -> RandomQuantity:

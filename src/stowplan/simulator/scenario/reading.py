@@ -128,11 +128,14 @@ def _horizon(spec: ScenarioSpec, problems: Problems) -> Horizon:
 
 def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
     spec = scenario.spec
-    for field, names in (("nodes.pools", spec.nodes.pools), ("workloads", spec.workloads)):
-        counts = Counter(each.name for each in names)
-        for index, each in enumerate(names):
-            if each.name and counts[each.name] > 1:
-                problems.duplicate(f"$.{field}[{index}].name", each.name)
+    for field, names in (
+        ("nodes.pools", [pool.name for pool in spec.nodes.pools]),
+        ("workloads", [workload.name for workload in spec.workloads]),
+    ):
+        counts = Counter(names)
+        for index, name in enumerate(names):
+            if name and counts[name] > 1:
+                problems.duplicate(f"$.{field}[{index}].name", name)
     for name in ("grace", "ttl", "cycle"):
         time_at(getattr(spec, name), f"$.{name}", problems)
     time_at(spec.record.every, "$.record.every", problems, positive=True)

@@ -55,14 +55,13 @@ class ScenarioSimulation:
         )
         self.api_server = self.simulation.api_server
         ttl = seconds_of(scenario.spec.ttl)
+        self._lives = lives or LifeObserver()
         self.kubelet = Kubelet(
-            self.api_server, lives or LifeObserver(), jitter=partial(self.streams.keyed, "kubelet", "jitter"), ttl=ttl
+            self.api_server, self._lives, jitter=partial(self.streams.keyed, "kubelet", "jitter"), ttl=ttl
         )
         self.jobs = JobCompletion(self.api_server, self.kubelet, ttl)
         self.drivers = [
-            ArrivalDriver(
-                workload, self.streams, self.kubelet, self.simulation.controllers, self.jobs, scenario.start
-            )
+            ArrivalDriver(workload, self.streams, self.kubelet, self.simulation.controllers, self.jobs, scenario.start)
             for workload in scenario.workloads
         ]
         self.kubelet.on_end = self._pod_ended
@@ -124,6 +123,7 @@ class ScenarioSimulation:
             driver.ended(life)
 
     def _job_ended(self, job: api.Job, outcome: str) -> None:
+        self._lives.job_ended(f"{job.metadata.namespace}/{job.metadata.name}", outcome)
         for driver in self.drivers:
             driver.job_ended(job)
 
@@ -132,9 +132,7 @@ class ScenarioSimulation:
         names = [str(scenario.folder / name) for name in scenario.spec.manifests]
         if names:
             given = read_input(names, read, options=InputOptions(fragment=True))
-            populate(
-                self.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners
-            )
+            populate(self.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
         for workload in scenario.workloads:
             for item in workload.companions:
                 self.api_server.put(simulation.controllers.admission.admit(item))
@@ -174,4 +172,3 @@ class ScenarioSimulation:
         found = self.api_server.get(type(owner), owner.metadata.name, owner.metadata.namespace)
         if found is not None:
             self.api_server.put(replace(found, spec=replace(found.spec, replicas=count)))
-

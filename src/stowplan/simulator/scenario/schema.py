@@ -50,9 +50,9 @@ class PoolSpec(ScenarioPart, frozen=True, kw_only=True):
 
     name: str = ""
     count: int = 0
-    template: dict[str, Any] = {}  # noqa: RUF012
+    template: dict[str, Any] = {}
     """A Node: labels, taints, status.allocatable."""
-    zones: dict[str, float] = {}  # noqa: RUF012
+    zones: dict[str, float] = {}
     """Zones with their weights."""
     price: float = 0.0
     """Per node and hour."""
@@ -65,7 +65,7 @@ class TraceSpec(ScenarioPart, frozen=True, kw_only=True):
 
     loader: str = ""
     path: str = ""
-    options: dict[str, Any] = {}  # noqa: RUF012
+    options: dict[str, Any] = {}
     """Options of the loader."""
 
 
@@ -121,7 +121,7 @@ class ArrivalsSpec(ScenarioPart, frozen=True, kw_only=True):
 class ReplicasSpec(ScenarioPart, frozen=True, kw_only=True):
     """Replicas over time."""
 
-    at: dict[str, int] = {}  # noqa: RUF012
+    at: dict[str, int] = {}
     """Replicas by time."""
     ramp: Time = 0
     """Time that each change takes, in steps of one replica."""
@@ -155,7 +155,7 @@ class ZipfSpec(ScenarioPart, frozen=True, kw_only=True):
 class ChoiceSpec(ScenarioPart, frozen=True, kw_only=True):
     """Names with weights."""
 
-    choice: dict[str, float] = {}  # noqa: RUF012
+    choice: dict[str, float] = {}
     zipf: ZipfSpec | None = None
 
 
@@ -165,7 +165,7 @@ class WorkloadSpec(ScenarioPart, frozen=True, kw_only=True):
     name: str = ""
     manifest: str = ""
     """A file. `$n` is the number of the arrival and `$at` its time in seconds."""
-    template: dict[str, Any] = {}  # noqa: RUF012
+    template: dict[str, Any] = {}
     """The object itself, in place of a file."""
     arrivals: ArrivalsSpec | None = None
     replicas: ReplicasSpec | None = None
@@ -185,7 +185,7 @@ class WorkloadSpec(ScenarioPart, frozen=True, kw_only=True):
 class DeletionSpec(ScenarioPart, frozen=True, kw_only=True):
     """Pods to delete."""
 
-    selector: dict[str, str] = {}  # noqa: RUF012
+    selector: dict[str, str] = {}
     workload: str = ""
     share: float = 0.0
     count: int = 0
@@ -218,7 +218,7 @@ class NodeChoiceSpec(ScenarioPart, frozen=True, kw_only=True):
     pool: str = ""
     zone: str = ""
     name: str = ""
-    selector: dict[str, str] = {}  # noqa: RUF012
+    selector: dict[str, str] = {}
     count: int = 0
     """Only so many of them, drawn at random; 0: all."""
 
@@ -309,7 +309,7 @@ class ExpectSpec(ScenarioPart, frozen=True, kw_only=True):
     """An expectation: a metric within bounds, or a state of pods at a moment."""
 
     metric: str = ""
-    where: dict[str, str] = {}  # noqa: RUF012
+    where: dict[str, str] = {}
     over: tuple[Time, ...] = ()
     """The window of a mean over time: [from, to]."""
     at: Any = None
@@ -317,14 +317,14 @@ class ExpectSpec(ScenarioPart, frozen=True, kw_only=True):
     below: Any = None
     above: Any = None
     equals: Any = None
-    pods: dict[str, str] = {}  # noqa: RUF012
+    pods: dict[str, str] = {}
     """Pods by labels; `name` is the name."""
     all: str = ""
     """The state of all these pods: running, or pending."""
     spread: str = ""
     """A topology key."""
     skew: int = 1
-    on: dict[str, str] = {}  # noqa: RUF012
+    on: dict[str, str] = {}
     """Labels of the nodes of all these pods; `zone` and `pool` are short."""
     compare: str = ""
     """The folder of an earlier result."""

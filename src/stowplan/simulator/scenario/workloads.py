@@ -52,9 +52,11 @@ class CompiledWorkload(NamedTuple):
     def instance(self, document: Json, number: int, at: float, priority: str, tenant: str) -> Any:
         """The object of the n-th arrival."""
         text = Template(msgspec.json.encode(document).decode()).safe_substitute(n=number, at=f"{at:g}")
-        found = codec.decode(SIMULATED[document["kind"]].struct, text)
+        found: Any = codec.decode(SIMULATED[document["kind"]].struct, text)
         if found.metadata.name == document["metadata"].get("name", "") and self.arrivals is not None:
-            found = replace(found, metadata=replace(found.metadata, name=f"{found.metadata.name or self.name}-{number}"))
+            found = replace(
+                found, metadata=replace(found.metadata, name=f"{found.metadata.name or self.name}-{number}")
+            )
         return self._marked(found, priority, tenant)
 
     def _marked(self, item: Any, priority: str, tenant: str) -> Any:

@@ -1,4 +1,4 @@
-"""Controllers of Jobs and of CronJobs, which create one Job. Pods end only where a kubelet runs them (`job_completion`).
+"""Controllers of Jobs, and of CronJobs, which create one Job. Pods end only where a kubelet runs them.
 
 Upstream: pkg/controller/job/job_controller.go, pkg/controller/cronjob/cronjob_controllerv2.go
 """

@@ -1,0 +1,130 @@
+"""Files of a result: `run.json` and one file per table, Parquet with the extra `data`, else csv.gz."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from stowplan._version import __version__
+from stowplan.errors import InputError
+from stowplan.study.metrics import MetricValue
+from stowplan.study.result import CheckedExpectation, RunResult
+from stowplan.study.table import ResultTable
+
+RUN_FILE = "run.json"
+SUMMARY_COLUMNS = ("metric", "key", "value", "unit")
+
+
+def run_document(result: RunResult) -> dict[str, Any]:
+    """The content of `run.json`."""
+    return {
+        "scenario": result.scenario,
+        "seed": result.seed,
+        "config": result.config,
+        "digest": result.digest,
+        "stowplan": __version__,
+        "start": result.start,
+        "end": result.end,
+        "rows": {name: len(table) for name, table in result.tables.items()},
+        "summary": [_plain(each) for each in result.values],
+        "expectations": [
+            {"expect": each.text, "holds": each.holds, "found": each.found} for each in result.expectations
+        ],
+        "document": result.document,
+    }
+
+
+def _plain(value: MetricValue) -> dict[str, Any]:
+    number = value.value if math.isfinite(value.value) else None
+    return {"metric": value.metric, "key": value.key, "value": number, "unit": value.unit}
+
+
+def save(result: RunResult, folder: Path) -> Path:
+    """Write all files of a result. `run.json` is last, so a folder without it is not complete."""
+    summary = ResultTable("summary", SUMMARY_COLUMNS)
+    for value in result.values:
+        summary.append((value.metric, value.key, value.value, value.unit))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / RUN_FILE).unlink(missing_ok=True)
+        for table in (*result.tables.values(), summary):
+            _write_table(table, folder, result.digest)
+        text = msgspec.json.format(msgspec.json.encode(run_document(result)), indent=1)
+        (folder / RUN_FILE).write_bytes(text + b"\n")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}; the results there are not complete") from error
+    return folder
+
+
+def load_summary(folder: Path) -> tuple[dict[str, Any], list[MetricValue]]:
+    """`run.json` of a folder, and its metrics."""
+    file = folder / RUN_FILE
+    try:
+        document = msgspec.json.decode(file.read_bytes())
+        rows = [
+            MetricValue(each["metric"], each["key"], math.nan if each["value"] is None else each["value"], each["unit"])
+            for each in document["summary"]
+        ]
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+    except (msgspec.DecodeError, LookupError, TypeError) as error:
+        raise InputError(f"{file}: not a result of a run") from error
+    return document, rows
+
+
+def has_parquet() -> bool:
+    """Whether the extra `data` is installed."""
+    try:
+        importlib.import_module("arro3.core")
+        importlib.import_module("arro3.io")
+    except ImportError:
+        return False
+    return True
+
+
+def _write_table(table: ResultTable, folder: Path, run: str) -> None:
+    if has_parquet():
+        arrow_io = importlib.import_module("arro3.io")
+        arrow_io.write_parquet(arrow_table(table, run), str(folder / f"{table.name}.parquet"), compression="zstd(3)")
+        return
+    with (
+        (folder / f"{table.name}.csv.gz").open("wb") as raw,
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=4) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as stream,
+    ):
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(("run", *table.columns))
+        for row in table.rows():
+            writer.writerow((run, *row))
+
+
+def arrow_table(table: ResultTable, run: str = "") -> Any:
+    """The table for Arrow; needs the extra `data`."""
+    try:
+        core = importlib.import_module("arro3.core")
+    except ImportError as error:
+        raise InputError("Arrow and Parquet need the extra `data`: pip install 'stowplan[data]'") from error
+    columns: dict[str, Any] = {"run": _arrow_array(core, np.full(len(table), run, dtype=object))} if run else {}
+    for name in table.columns:
+        columns[name] = _arrow_array(core, table[name])
+    return core.Table.from_pydict(columns)
+
+
+def _arrow_array(core: Any, values: Any) -> Any:
+    if values.dtype == object:
+        return core.Array([None if value is None else str(value) for value in values.tolist()], core.DataType.utf8())
+    numbers = [None if math.isnan(value) else value for value in values.tolist()]
+    return core.Array(numbers, core.DataType.float64())
+
+
+def expectation_text(checked: CheckedExpectation) -> str:
+    """One line: whether it holds, the expectation, and what was found."""
+    return f"{'ok  ' if checked.holds else 'FAIL'}  {checked.text}: {checked.found}"

@@ -1,0 +1,86 @@
+"""Jobs of a run: a Job with all its pods, or a pod without one."""
+
+from __future__ import annotations
+
+from stowplan.simulator.api_server import controller_of
+from stowplan.simulator.kubelet import FAILED, SUCCEEDED, TENANT, PodLife
+from stowplan.study.table import ResultTable
+
+JOB_COLUMNS = (
+    "job", "workload", "tenant", "priority", "pods", "submitted", "started", "ended", "work_s", "jct_s", "slowdown",
+    "outcome",
+)  # fmt: skip
+
+
+class _OpenJob:
+    """A job that has not ended."""
+
+    __slots__ = ("ended", "failed", "life", "pods", "present", "started", "submitted", "work")
+
+    def __init__(self, life: PodLife) -> None:
+        self.life = life
+        self.submitted = life.created
+        self.started: float | None = None
+        self.ended: float | None = None
+        self.pods = 0
+        self.present = 0
+        self.work = 0.0
+        self.failed = False
+
+
+class JobBook:
+    """Jobs by name; a row is written when the last pod of a job has ended."""
+
+    def __init__(self, start: float) -> None:
+        self.table = ResultTable("jobs", JOB_COLUMNS)
+        self._start = start
+        self._open: dict[str, _OpenJob] = {}
+
+    def pod_created(self, life: PodLife) -> None:
+        job = self._open.get(life.job)
+        if job is None:
+            job = self._open[life.job] = _OpenJob(life)
+        job.pods += 1
+        job.present += 1
+
+    def pod_running(self, life: PodLife) -> None:
+        job = self._open.get(life.job)
+        if job is not None and job.started is None:
+            job.started = life.running
+
+    def pod_ended(self, life: PodLife) -> None:
+        job = self._open[life.job]
+        job.present -= 1
+        if life.outcome == SUCCEEDED:
+            job.ended = life.ended
+            job.work = max(job.work, life.work.seconds or 0.0)
+        elif life.outcome == FAILED:
+            job.failed = True
+            job.ended = life.ended
+        if controller_of(life.pod) is None and not (life.work.resubmit and life.outcome not in (SUCCEEDED, FAILED)):
+            self._write(life.job, life.outcome)
+
+    def job_ended(self, name: str, outcome: str) -> None:
+        """A Job is complete or has failed."""
+        if name in self._open:
+            self._write(name, outcome)
+
+    def _write(self, name: str, outcome: str) -> None:
+        job = self._open.pop(name)
+        pod = job.life.pod
+        done = outcome == SUCCEEDED and job.ended is not None
+        jct = round(job.ended - job.submitted, 6) if done and job.ended is not None else None
+        self.table.append(
+            (
+                name, job.life.workload, pod.metadata.annotations.get(TENANT, ""), pod.spec.priority or 0, job.pods,
+                round(job.submitted - self._start, 6),
+                None if job.started is None else round(job.started - self._start, 6),
+                None if job.ended is None else round(job.ended - self._start, 6),
+                round(job.work, 6), jct, None if jct is None or not job.work else round(jct / job.work, 6), outcome,
+            )
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Write the jobs that have not ended."""
+        for name in list(self._open):
+            self._write(name, "unfinished")

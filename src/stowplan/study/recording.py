@@ -1,0 +1,279 @@
+"""Records a run: a row for each pod, job and node when it ends, values over time, and exact integrals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stowplan import api
+from stowplan.api.quantity import milli_value, value
+from stowplan.cache.requests import scheduling_requests
+from stowplan.engine import Observer
+from stowplan.framework import Pod, QueuedPodInfo, Status
+from stowplan.runtime import Decision
+from stowplan.simulator.kubelet import EVICTED, LOST, PREEMPTED, TENANT, Kubelet, LifeObserver, PodLife
+from stowplan.simulator.scenario import LoadedScenario
+from stowplan.simulator.scenario.pools import POOL_LABEL, ZONE_LABEL
+from stowplan.study.integrals import TimeIntegrals
+from stowplan.study.jobs import JobBook
+from stowplan.study.table import ResultTable
+
+POD_COLUMNS = (
+    "pod", "job", "workload", "tenant", "priority", "submitted", "first_attempt", "bound", "running", "ended", "node",
+    "outcome", "attempts", "preempted", "lost_s", "waited_s", "work_s", "request_cpu_m", "request_memory",
+    "request_gpu_m", "cause", "reason",
+)  # fmt: skip
+NODE_COLUMNS = (
+    "node", "pool", "zone", "added", "ready", "removed", "price", "cpu_m", "memory", "gpu_m", "busy_s", "pods",
+)  # fmt: skip
+SERIES_COLUMNS = ("time", "metric", "key", "value")
+EVENT_COLUMNS = ("time", "kind", "subject", "node", "detail")
+INTERRUPTED = (PREEMPTED, EVICTED, LOST)
+_GPU = ("nvidia.com/gpu", "amd.com/gpu", "alibabacloud.com/gpu-milli")
+_MAX_CACHED_REQUESTS = 4096
+
+
+class _NodeBook:
+    """A node that exists."""
+
+    __slots__ = ("added", "amounts", "busy", "busy_since", "node", "pods", "price", "ready", "residents")
+
+    def __init__(self, node: api.Node, now: float, price: float) -> None:
+        self.node = node
+        self.added = now
+        self.ready: float | None = None
+        self.price = price
+        self.amounts: dict[str, int] = {}
+        self.busy = 0.0
+        self.busy_since = now
+        self.pods = 0
+        """Pods that were ever bound here."""
+        self.residents = 0
+
+
+class RunRecording(Observer, LifeObserver):
+    """The tables and integrals of one run. Times are seconds since the scenario's start."""
+
+    def __init__(self, scenario: LoadedScenario, *, with_events: bool) -> None:
+        self.scenario = scenario
+        self.pods = ResultTable("pods", POD_COLUMNS)
+        self.nodes = ResultTable("nodes", NODE_COLUMNS)
+        self.series = ResultTable("series", SERIES_COLUMNS)
+        self.events = ResultTable("events", EVENT_COLUMNS)
+        self.jobs = JobBook(scenario.start)
+        self.integrals = TimeIntegrals()
+        self.created = self.ended = 0
+        self.interrupted = 0
+        self.decisions = 0
+        self._start = scenario.start
+        self._with_events = with_events
+        self._kubelet: Kubelet | None = None
+        self._books: dict[str, _NodeBook] = {}
+        self._prices = {pool.name: pool.price for pool in scenario.pools}
+        self._requests: dict[int, tuple[Any, dict[str, int]]] = {}
+
+    def begin(self, kubelet: Kubelet) -> None:
+        self._kubelet = kubelet
+
+    # The scheduler
+    def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        self.decisions += 1
+        life = self._life(queued.pod)
+        if life is not None:
+            if life.first_attempt is None:
+                life.first_attempt = self._now
+            life.attempts = queued.attempts
+
+    def attempt_failed(self, queued: QueuedPodInfo, status: Status) -> None:
+        life = self._life(queued.pod)
+        if life is not None:
+            life.attempts = queued.attempts
+            life.reason = status
+
+    def _life(self, pod: Pod) -> PodLife | None:
+        assert self._kubelet is not None
+        return self._kubelet.lives.get(pod.uid)
+
+    @property
+    def _now(self) -> float:
+        assert self._kubelet is not None
+        return self._kubelet.api_server.clock()
+
+    # Pods
+    def pod_created(self, life: PodLife) -> None:
+        self.created += 1
+        self.integrals.add("pods", 1, life.created)
+        self.integrals.add("pending", 1, life.created)
+        self.jobs.pod_created(life)
+
+    def pod_bound(self, life: PodLife) -> None:
+        now = life.bound
+        assert now is not None
+        integrals = self.integrals
+        integrals.add("pending", -1, now)
+        integrals.add("running", 1, now)
+        for resource, amount in self.requests_of(life.pod).items():
+            integrals.add(f"requested.{resource}", amount, now)
+        book = self._books.get(life.node)
+        if book is not None:
+            book.pods += 1
+            book.residents += 1
+            if book.residents == 1:
+                book.busy_since = now
+                integrals.add("nodes.used", 1, now)
+        tenant = life.pod.metadata.annotations.get(TENANT)
+        if tenant:
+            for resource, amount in self.requests_of(life.pod).items():
+                integrals.add(f"tenant.{tenant}.{resource}", amount, now)
+
+    def pod_running(self, life: PodLife) -> None:
+        self.jobs.pod_running(life)
+
+    def pod_ended(self, life: PodLife) -> None:
+        now = life.ended
+        assert now is not None
+        self.ended += 1
+        integrals = self.integrals
+        integrals.add("pods", -1, now)
+        if life.bound is None:
+            integrals.add("pending", -1, now)
+        else:
+            self._free(life, now)
+        if life.outcome in INTERRUPTED:
+            self.interrupted += 1
+            if self._with_events:
+                self.event(now, life.outcome, _name(life.pod), life.node, life.cause)
+        self._write_pod(life)
+        self.jobs.pod_ended(life)
+
+    def job_ended(self, name: str, outcome: str) -> None:
+        self.jobs.job_ended(name, outcome)
+
+    def _free(self, life: PodLife, now: float) -> None:
+        integrals = self.integrals
+        integrals.add("running", -1, now)
+        tenant = life.pod.metadata.annotations.get(TENANT)
+        for resource, amount in self.requests_of(life.pod).items():
+            integrals.add(f"requested.{resource}", -amount, now)
+            if tenant:
+                integrals.add(f"tenant.{tenant}.{resource}", -amount, now)
+        book = self._books.get(life.node)
+        if book is not None:
+            book.residents -= 1
+            if not book.residents:
+                book.busy += now - book.busy_since
+                integrals.add("nodes.used", -1, now)
+
+    def requests_of(self, pod: api.Pod) -> dict[str, int]:
+        """Requested amounts: milli-cores, bytes, units. Shared by pods with the same containers."""
+        containers = pod.spec.containers
+        found = self._requests.get(id(containers))
+        if found is None or found[0] is not containers:
+            if len(self._requests) > _MAX_CACHED_REQUESTS:
+                self._requests.clear()
+            amounts, _ = scheduling_requests(pod.spec)
+            found = self._requests[id(containers)] = (containers, amounts)
+        return found[1]
+
+    def _write_pod(self, life: PodLife) -> None:
+        pod, start, requests = life.pod, self._start, self.requests_of(life.pod)
+        annotations = pod.metadata.annotations
+        reason = "" if life.bound is not None or life.reason is None else life.reason.message
+        self.pods.append(
+            (
+                _name(pod), life.job, life.workload, annotations.get(TENANT, ""), pod.spec.priority or 0,
+                _since(life.created, start), _since(life.first_attempt, start), _since(life.bound, start),
+                _since(life.running, start), _since(life.ended, start), life.node, life.outcome, life.attempts,
+                int(life.outcome == PREEMPTED), round(life.lost, 6),
+                None if life.bound is None else round(life.bound - life.created, 6),
+                life.work.seconds, requests.get("cpu", 0), requests.get("memory", 0),
+                sum(requests.get(name, 0) * (1 if name.endswith("milli") else 1000) for name in _GPU),
+                life.cause, reason,
+            )
+        )  # fmt: skip
+
+    # Nodes
+    def node_changed(self, old: api.Node | None, new: api.Node | None) -> None:
+        now = self._now
+        name = (new or old or api.Node()).metadata.name
+        book = self._books.get(name)
+        if book is None:
+            assert new is not None
+            price = self._prices.get(new.metadata.labels.get(POOL_LABEL, ""), 0.0)
+            book = self._books[name] = _NodeBook(new, now, price)
+            self.integrals.add("nodes", 1, now)
+            self.integrals.add("cost", price / 3600, now)
+            if now > self._start:
+                self.event(now, "node added", name, name, "")
+        self._count_amounts(book, new, now)
+        if new is None:
+            self._close(book, now)
+            del self._books[name]
+            self.integrals.add("nodes", -1, now)
+            self.integrals.add("cost", -book.price / 3600, now)
+            self.event(now, "node removed", name, name, "")
+        else:
+            book.node = new
+
+    def _count_amounts(self, book: _NodeBook, node: api.Node | None, now: float) -> None:
+        """Allocatable amounts count while the node is Ready."""
+        amounts = {} if node is None or not _is_ready(node) else _amounts(node)
+        if amounts and book.ready is None:
+            book.ready = now
+        if amounts != book.amounts:
+            for resource in {**amounts, **book.amounts}:
+                change = amounts.get(resource, 0) - book.amounts.get(resource, 0)
+                if change:
+                    self.integrals.add(f"allocatable.{resource}", change, now)
+            book.amounts = amounts
+
+    def _close(self, book: _NodeBook, now: float, *, removed: bool = True) -> None:
+        if book.residents:
+            book.busy += now - book.busy_since
+            if removed:
+                self.integrals.add("nodes.used", -1, now)
+        node, start = book.node, self._start
+        amounts = _amounts(node)
+        labels = node.metadata.labels
+        self.nodes.append(
+            (
+                node.metadata.name, labels.get(POOL_LABEL, ""), labels.get(ZONE_LABEL, ""), _since(book.added, start),
+                _since(book.ready, start), _since(now, start) if removed else None, book.price,
+                amounts.get("cpu", 0), amounts.get("memory", 0),
+                sum(amounts.get(name, 0) * (1 if name.endswith("milli") else 1000) for name in _GPU),
+                round(book.busy, 6), book.pods,
+            )
+        )  # fmt: skip
+
+    def event(self, now: float, kind: str, subject: str, node: str, detail: str) -> None:
+        if self._with_events:
+            self.events.append((_since(now, self._start), kind, subject, node, detail))
+
+    def close(self) -> None:
+        """Write the rows of pods, jobs and nodes that exist at the end."""
+        assert self._kubelet is not None
+        for life in self._kubelet.lives.values():
+            if life.ended is None:
+                life.outcome = "pending" if life.bound is None else "running"
+                self._write_pod(life)
+        self.jobs.close()
+        for book in self._books.values():
+            self._close(book, self._now, removed=False)
+
+
+def _name(pod: api.Pod) -> str:
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
+
+
+def _since(time: float | None, start: float) -> float | None:
+    return None if time is None else round(time - start, 6)
+
+
+def _is_ready(node: api.Node) -> bool:
+    return all(each.type != "Ready" or each.status == "True" for each in node.status.conditions)
+
+
+def _amounts(node: api.Node) -> dict[str, int]:
+    return {
+        name: milli_value(amount) if name == "cpu" else value(amount)
+        for name, amount in node.status.allocatable.items()
+    }

@@ -1,0 +1,132 @@
+"""Runs a scenario with a seed: samples, windows and expectations on the way, metrics at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
+from stowplan.config import read as read_config
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Factory, enable_everywhere
+from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation
+from stowplan.simulator.scenario.quantities import seconds_of
+from stowplan.simulator.scenario.reading import read_file
+from stowplan.study.invariants import check_invariants
+from stowplan.study.metrics import summarise
+from stowplan.study.recording import RunRecording
+from stowplan.study.result import RunResult
+from stowplan.study.samples import Samples
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Settings of a run that are not part of its scenario."""
+
+    config: KubeSchedulerConfiguration | str | None = None
+    """In place of the scenario's: a configuration, or the path of its file."""
+    plugins: Mapping[str, Factory] = field(default_factory=dict)
+    on_progress: Callable[[float, float], None] | None = None
+    """Called with simulated time and horizon, at each sample."""
+
+
+def run(scenario: LoadedScenario, seed: int | None = None, settings: RunSettings | None = None) -> RunResult:
+    """Run a scenario; equal scenarios, seeds and settings give equal results."""
+    live = LiveRun(scenario, seed, settings or RunSettings())
+    live.run_until(math.inf)
+    return live.result()
+
+
+class LiveRun:
+    """A run that can be continued: `run_until(t)` twice gives the same as once."""
+
+    def __init__(self, scenario: LoadedScenario, seed: int | None, settings: RunSettings) -> None:
+        self.scenario = scenario
+        self.seed = scenario.spec.seed if seed is None else seed
+        self._settings = settings
+        self._config_name, config = load_config(scenario, settings)
+        self.recording = RunRecording(scenario, with_events=scenario.spec.record.events)
+        self.recording.integrals.add("pods", 0, scenario.start)
+        self.simulation = _simulation(scenario, self.seed, config, settings, self.recording)
+        self._every = seconds_of(scenario.spec.record.every)
+        self._begin = seconds_of(scenario.spec.record.from_)
+        self._samples = Samples(self.simulation, self.recording, self._begin)
+        self._next_sample = 0.0
+        self._edges: dict[float, Mapping[str, float]] = {}
+        self._due = sorted({self._begin})
+
+    def run_until(self, time: float) -> None:
+        """Run up to a time or the horizon."""
+        simulation, horizon = self.simulation, self.scenario.horizon.time
+        while not simulation.finished and simulation.now < time:
+            stop = min(time, horizon, self._next_sample, *self._due[:1])
+            simulation.run_until(stop)
+            if simulation.now < stop:
+                break
+            self._reach(stop)
+            if self._settings.on_progress is not None:
+                self._settings.on_progress(simulation.now, horizon)
+
+    def _reach(self, time: float) -> None:
+        if self._due and time >= self._due[0]:
+            self._edges[self._due.pop(0)] = self._areas()
+        if time >= self._next_sample:
+            self._samples.take(time)
+            self._next_sample += self._every
+
+    def _areas(self) -> Mapping[str, float]:
+        return self.recording.integrals.areas(self.scenario.start + self.simulation.now)
+
+    def result(self) -> RunResult:
+        """The result as of now; the run cannot be continued after it."""
+        recording, end = self.recording, self.simulation.now
+        recording.close()
+        areas = self._areas()
+        check_invariants(recording, self.simulation, areas)
+        before = self._edges.get(self._begin, {})
+        span = {name: area - before.get(name, 0.0) for name, area in areas.items()}
+        values = [*summarise(recording, min(self._begin, end), end, span), *self._samples.means()]
+        tables = {
+            table.name: table
+            for table in (recording.pods, recording.jobs.table, recording.nodes, recording.series, recording.events)
+        }
+        scenario = self.scenario
+        return RunResult(
+            scenario.name,
+            self.seed,
+            scenario.digest(self.seed),
+            scenario.spec.start,
+            round(end, 6),
+            self._config_name,
+            tuple(values),
+            tables,
+            (),
+            recording.decisions,
+            scenario.document,
+        )
+
+
+def load_config(scenario: LoadedScenario, settings: RunSettings) -> tuple[str, KubeSchedulerConfiguration]:
+    """The name of the configuration, and the configuration with the plugins enabled."""
+    given = settings.config
+    if isinstance(given, KubeSchedulerConfiguration):
+        return "", enable_everywhere(given, settings.plugins)
+    file = given or (str(scenario.folder / scenario.spec.config) if scenario.spec.config else "")
+    if not file:
+        return "default", enable_everywhere(default_configuration(), settings.plugins)
+    config = read_config(read_file(file), file, IN_TREE_PLUGINS.union(settings.plugins)).config
+    return Path(file).stem, enable_everywhere(config, settings.plugins)
+
+
+def _simulation(
+    scenario: LoadedScenario,
+    seed: int,
+    config: KubeSchedulerConfiguration,
+    settings: RunSettings,
+    recording: RunRecording,
+) -> ScenarioSimulation:
+    return ScenarioSimulation(
+        scenario, seed, config, {**REGISTRY, **settings.plugins}, observer=recording, lives=recording
+    )

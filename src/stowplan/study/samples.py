@@ -1,0 +1,67 @@
+"""Samples of a run at equal intervals: the table `series`, and metrics that are means over samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stowplan.cache.columns import Floats
+from stowplan.simulator.scenario import ScenarioSimulation
+from stowplan.study.metrics import MetricValue
+from stowplan.study.recording import RunRecording
+
+_RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
+
+
+class Samples:
+    """Takes samples of a simulation."""
+
+    def __init__(self, simulation: ScenarioSimulation, recording: RunRecording, begin: float) -> None:
+        """`begin` is the end of the warm-up."""
+        self._sums: dict[str, tuple[float, int]] = {}
+        self._begin = begin
+        self._simulation = simulation
+        self._recording = recording
+
+    def means(self) -> Iterator[MetricValue]:
+        """Means over the samples after the warm-up."""
+        for metric, (whole, count) in self._sums.items():
+            yield MetricValue(metric, "", whole / count, "")
+
+    def take(self, time: float) -> None:
+        """Sample the state at a time, after everything that happened at it."""
+        integrals = self._recording.integrals
+        add = self._recording.series.append
+        for name in ("pending", "running", "nodes", "nodes.used"):
+            add((time, name, "", integrals.value(name)))
+        for queue, count in self._simulation.simulation.engine.queue_counts().items():
+            add((time, "queue", queue, count))
+        nodes = self._simulation.simulation.engine.cluster.nodes
+        for resource in _RESOURCES:
+            whole = integrals.value(f"allocatable.{resource}")
+            if whole <= 0:
+                continue
+            add((time, f"utilisation.{resource}", "", round(integrals.value(f"requested.{resource}") / whole, 6)))
+            slots = np.flatnonzero(nodes.alive[: nodes.high])
+            offered = nodes.allocatable[resource].array[slots]
+            held = nodes.requested.get(resource)
+            requested = np.zeros(len(slots)) if held is None else held.array[slots]
+            self._sample_resource(time, resource, offered, requested)
+
+    def _sample_resource(self, time: float, resource: str, offered: Floats, requested: Floats) -> None:
+        has = offered > 0
+        if not has.any():
+            return
+        ratio = requested[has] / offered[has]
+        free = np.maximum(offered[has] - requested[has], 0.0)
+        self._add(time, f"imbalance.{resource}", float(ratio.std()))
+        whole = float(free.sum())
+        self._add(time, f"fragmentation.largest.{resource}", 1 - float(free.max()) / whole if whole else 0.0)
+
+    def _add(self, time: float, metric: str, value: float) -> None:
+        value = round(value, 9)
+        self._recording.series.append((time, metric, "", value))
+        if time >= self._begin:
+            whole, count = self._sums.get(metric, (0.0, 0))
+            self._sums[metric] = (whole + value, count + 1)
