@@ -1,8 +1,8 @@
 """Times, rates and random quantities of a scenario.
 
 A time is a number of seconds or a text such as `90s`, `8h30m` or `2d`; a rate is `40/h`. A quantity that may be random
-is a scalar, or a mapping with one distribution and optional bounds `min` and `max`. Draws invert the distribution function
-at a uniform number (`streams`).
+is a scalar, or a mapping with one distribution and optional bounds `min` and `max`. Draws invert the distribution
+function at a uniform number (`streams`).
 """
 
 from __future__ import annotations
