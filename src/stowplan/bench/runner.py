@@ -13,7 +13,7 @@ from stowplan.bench.memory import load_apart, rss_mib
 from stowplan.bench.result import Result
 from stowplan.bench.scenario import Scenario
 from stowplan.bench.scenario_cluster import ScenarioCluster, build_scenario_cluster
-from stowplan.bench.trial import CHECKS, Trial
+from stowplan.bench.trial import CHECKS, DecisionTrial
 
 _PODS_PER_TURN = 1000
 """Clusters take turns after so many pods, since the machine's speed may drift."""
@@ -113,9 +113,11 @@ class Runner:
         _thaw()
         return result
 
-    def _trial(self, scenario: Scenario, size: int, count: int, checks: int) -> Trial:
+    def _trial(self, scenario: Scenario, size: int, count: int, checks: int) -> DecisionTrial:
         self._progress(f"{scenario.name}: setting up {size:,} nodes")
-        return Trial(scenario, self._build_scenario_cluster(scenario, size, self._seed), count, self._seed, checks)
+        return DecisionTrial(
+            scenario, self._build_scenario_cluster(scenario, size, self._seed), count, self._seed, checks
+        )
 
     def _memory(self, scenario: Scenario, size: int) -> Result:
         count = self._pods or scenario.pods

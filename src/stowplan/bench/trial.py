@@ -17,7 +17,7 @@ CHECKS = 200
 _BATCH = 1000
 
 
-class Trial:
+class DecisionTrial:
     """One scenario on one cluster.
 
     The timer covers interning, deciding and placing a pod. It excludes decoding of pods, batch by batch, and the check

@@ -143,12 +143,12 @@ def _watch_files(
     speed: float | None,
     duration: float | None,
 ) -> tuple[SimulationReport, ClusterSummary]:
-    from stowplan.cli.state import ClusterLogin, RunOptions, StateSource, open_state
+    from stowplan.cli.state import ClusterLogin, RunOptions, StateOptions, open_state
     from stowplan.cli.watch import watch_files
     from stowplan.simulator.report import report_of
 
     shown: list[ClusterSummary] = []
-    source = StateSource(names, None if login is None else ClusterLogin(*login))
+    source = StateOptions(names, None if login is None else ClusterLogin(*login))
     options = RunOptions(
         seed,
         always=True,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from stowplan._version import __version__
 from stowplan.cli.progress import Progress
-from stowplan.cli.state import ClusterLogin, RunOptions, State, StateSource, open_state
+from stowplan.cli.state import ClusterLogin, RunOptions, State, StateOptions, open_state
 from stowplan.cli.streams import print_notes
 from stowplan.cli.web import WebOptions, serve_state
 from stowplan.config import KubeSchedulerConfiguration
@@ -41,7 +41,7 @@ def scenario_state(nodes: int, config: KubeSchedulerConfiguration, plugins: Mapp
             progress.reach(int(run.elapsed))
     simulation = run.simulation
     return State(
-        StateSource(("demo",)),
+        StateOptions(("demo",)),
         Insight(simulation.engine, simulation.clock),
         simulation,
         run.recorder,
@@ -65,7 +65,7 @@ def serve_files(
     options: WebOptions,
 ) -> None:
     """Plays the run of manifests or of a cluster until it is interrupted."""
-    source = StateSource(names, None if login is None else ClusterLogin(*login))
+    source = StateOptions(names, None if login is None else ClusterLogin(*login))
     run = RunOptions(seed, always=True, timeline=RunTimeline(by_attempts=True, plays=True))
     with (
         print_notes() as notes,

@@ -169,7 +169,7 @@ def simulate(
     """
     from stowplan.cli.live_cluster import effective_release
     from stowplan.cli.profiles import load_config
-    from stowplan.cli.state import ClusterLogin, RunOptions, StateSource, open_state
+    from stowplan.cli.state import ClusterLogin, RunOptions, StateOptions, open_state
     from stowplan.simulator.input import InputOptions
     from stowplan.simulator.report.changed_since_snapshot import changed_pods
     from stowplan.simulator.report.tables import TableStyle
@@ -184,7 +184,7 @@ def simulate(
     login = (kubeconfig, context) if from_cluster else None
     config = load_config(config_file, registered, effective_release(release, login))
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
-    source = StateSource(names, cluster, snapshot, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
+    source = StateOptions(names, cluster, snapshot, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
     timeline = RunTimeline(by_attempts=True) if output == "html" else None
     options = RunOptions(
         seed, _examine(output, all_scores), always=True, watch=_watch if watched else None, timeline=timeline

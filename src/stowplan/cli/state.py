@@ -47,7 +47,7 @@ class ClusterLogin(NamedTuple):
     context: str
 
 
-class StateSource(NamedTuple):
+class StateOptions(NamedTuple):
     """Where the state comes from. Manifests are applied to a cluster or snapshot if there is one."""
 
     names: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class StateSource(NamedTuple):
 class State:
     """A state with everything that answers about it need."""
 
-    source: StateSource
+    source: StateOptions
     insight: Insight
     simulation: Simulation
     """At rest: of manifests, nothing changes any more; of a cluster or snapshot, nothing has been tried."""
@@ -126,7 +126,7 @@ class RunOptions(NamedTuple):
 
 @contextmanager
 def open_state(
-    source: StateSource,
+    source: StateOptions,
     config: KubeSchedulerConfiguration,
     plugins: Mapping[str, Factory],
     *,
@@ -156,7 +156,7 @@ class _Loader:
 
     def __init__(
         self,
-        source: StateSource,
+        source: StateOptions,
         config: KubeSchedulerConfiguration,
         plugins: Mapping[str, Factory],
         notes: list[str],
@@ -259,7 +259,7 @@ class _Loader:
         )
 
 
-def _with_snapshot(source: StateSource) -> StateSource:
+def _with_snapshot(source: StateOptions) -> StateOptions:
     """The source, with a snapshot that is the first of its manifests as its snapshot."""
     first = source.names[0] if source.names else STDIN
     if source.cluster is not None or source.snapshot or first == STDIN or not os.path.isfile(first):

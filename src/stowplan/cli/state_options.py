@@ -60,7 +60,7 @@ class StateRequest(NamedTuple):
     def open(self, options: RunOptions | None = None) -> Iterator[State]:
         """The state; its notes are printed to standard error. Raises StowplanError, or UsageError without a source."""
         from stowplan.cli.profiles import load_config
-        from stowplan.cli.state import ClusterLogin, StateSource, open_state
+        from stowplan.cli.state import ClusterLogin, StateOptions, open_state
         from stowplan.simulator.input import InputOptions
 
         self.check_usage()
@@ -68,7 +68,7 @@ class StateRequest(NamedTuple):
             raise click.UsageError("A running scheduler answers 'explain' and 'why-not' only; use a snapshot.")
         registered = load_plugins(self.plugins)
         config = load_config(self.config_file, registered, self.effective_release())
-        source = StateSource(
+        source = StateOptions(
             (self.base, *self.names) if self.base else self.names,
             ClusterLogin(self.kubeconfig, self.context) if self.from_cluster else None,
             self.origin,

@@ -67,7 +67,8 @@ class OperatorPolicy(Strict, frozen=True, kw_only=True):
     """How requests are answered, independent of the plugins."""
 
     http_timeout: Annotated[
-        Duration | None, Flag("--http-timeout", "The scheduler's httpTimeout; replies are sent before it ends.", "TIME")
+        Duration | None,
+        Flag("--http-timeout", "The scheduler's httpTimeout; replies are sent before it ends.", "TIME"),
     ] = Duration.of_seconds(5)
     """The scheduler's `httpTimeout`: a fallback is sent before it expires. None for no limit."""
     failure_policy: Annotated[

@@ -15,7 +15,7 @@ from stowplan.simulator.identity import make_uid
 from stowplan.simulator.input import Input, Origin
 from stowplan.simulator.input.rollout import Dependents
 from stowplan.simulator.report.use import label_key
-from stowplan.simulator.what_if.references import ObjectReference, parse_reference
+from stowplan.simulator.what_if.references import TargetReference, parse_reference
 from stowplan.simulator.workloads import CONTROLLERS
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -43,7 +43,7 @@ def find(items: Iterable[Any], reference: str, namespace: str) -> list[Any]:
     return found
 
 
-def _is(item: Any, wanted: ObjectReference) -> bool:
+def _is(item: Any, wanted: TargetReference) -> bool:
     metadata = item.metadata
     return (kind_of(item).name, metadata.name, metadata.namespace) == wanted
 

@@ -20,7 +20,7 @@ from stowplan.simulator.what_if.node_changes import (
     TaintNodes,
     UncordonNodes,
 )
-from stowplan.simulator.what_if.profile_changes import SetWeight, WithoutPlugin
+from stowplan.simulator.what_if.profile_changes import RemovePlugin, SetWeight
 from stowplan.simulator.what_if.records import WhatIfAnswer
 from stowplan.simulator.what_if.serialized import plain
 from stowplan.simulator.what_if.workload_changes import (
@@ -67,7 +67,7 @@ class Changes(TypedDict, total=False):
 
 def changes_of(changes: Changes) -> Iterator[Any]:
     """The changes as `simulator.what_if` has them."""
-    yield from map(WithoutPlugin, _several(changes.get("disable", ())))
+    yield from map(RemovePlugin, _several(changes.get("disable", ())))
     yield from (SetWeight(name, weight) for name, weight in changes.get("weights", {}).items())
     yield from map(UncordonNodes, _several(changes.get("uncordon", ())))
     yield from map(CordonNodes, _several(changes.get("cordon", ())))

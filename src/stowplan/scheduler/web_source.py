@@ -26,7 +26,7 @@ from stowplan.scheduler.live_insight import LiveInsight
 from stowplan.serving.insight_pages import INSIGHT_PREFIX, NotReadyError
 from stowplan.serving.pages import Pages
 from stowplan.web.assets import add_asset_pages, read_assets
-from stowplan.web.history import SAMPLE_SECONDS, Buckets, HistoryRing, Totals
+from stowplan.web.history import SAMPLE_SECONDS, Buckets, HistoryRing, SchedulingTotals
 from stowplan.web.owner import unchanged
 from stowplan.web.routes import DEFAULT_TOP, add_data_pages
 from stowplan.web.source import PodAnswers, Shown, StateSource
@@ -156,7 +156,7 @@ def add_page(pages: Pages, source: StateSource, *, with_ui: bool) -> None:
         pages.require_pods(UI_PREFIX)
 
 
-def _totals(metrics: SchedulerMetrics) -> Totals:
+def _totals(metrics: SchedulerMetrics) -> SchedulingTotals:
     bound = failed = 0.0
     for sample in metrics.attempts.samples():
         if sample.labels.get("result") == "scheduled":
@@ -164,7 +164,7 @@ def _totals(metrics: SchedulerMetrics) -> Totals:
         else:
             failed += sample.value
     evicted = sum(histogram.sum for histogram in metrics.victims.each())
-    return Totals(
+    return SchedulingTotals(
         bound, failed, evicted, _buckets(metrics.sli_duration.each()), _buckets(metrics.attempt_duration.each())
     )
 

@@ -17,7 +17,7 @@ from stowplan.api.quantity import milli_value, value
 from stowplan.framework import Pod
 from stowplan.simulator.simulation import Simulation
 from stowplan.web.columns import NodesCopy, Times, column, indexed, node_columns
-from stowplan.web.history import Buckets, HistoryRing, Totals
+from stowplan.web.history import Buckets, HistoryRing, SchedulingTotals
 from stowplan.web.mirror import Mirror
 from stowplan.web.pod_table import split_names, workload_key
 from stowplan.web.wire import (
@@ -44,7 +44,7 @@ _PENDING, _NOT_THERE = -1, -2
 class _Sample(NamedTuple):
     time: float
     queues: Mapping[str, int]
-    totals: Totals
+    totals: SchedulingTotals
     use: Mapping[str, float]
 
 
@@ -175,7 +175,7 @@ class RunTimeline:
             if whole and name in nodes.requested
         }
         waits = Buckets(_WAIT_BOUNDS, tuple(self._waits))
-        totals = Totals(self._bound, self._failed, self._evicted, waits)
+        totals = SchedulingTotals(self._bound, self._failed, self._evicted, waits)
         self._samples.append(_Sample(self.now, engine.queue_counts(), totals, use))
         self._due = self.now + self._interval
         if len(self._samples) > MAX_SAMPLES:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from stowplan.traces.records import Arrival, TraceNode
-from stowplan.traces.selection import Selection
+from stowplan.traces.selection import TraceSelection
 
 
 class TraceSummary(msgspec.Struct, kw_only=True, frozen=True):
@@ -37,7 +37,7 @@ class TraceLoader:
     name: ClassVar[str] = ""
     origin: ClassVar[str] = ""
     """Where the trace is described, in one line."""
-    Options: ClassVar[type[Selection]] = Selection
+    Options: ClassVar[type[TraceSelection]] = TraceSelection
 
     def __init__(self, source: Path, options: Any) -> None:
         self.source = source
@@ -55,7 +55,7 @@ class TraceLoader:
 
     def selected(self) -> Iterator[Arrival]:
         """The arrivals that the options select, by time."""
-        options: Selection = self.options
+        options: TraceSelection = self.options
         return options.select(self.arrivals())
 
     def about(self) -> TraceSummary:

@@ -16,7 +16,7 @@ from stowplan.errors import InputError
 from stowplan.traces.loader import TraceLoader
 from stowplan.traces.records import GPU_MILLI, GPU_MODEL, MIB, NO_AFFINITY, NOTHING, Arrival, TraceNode
 from stowplan.traces.rows import Row, find_file, open_text, read_rows
-from stowplan.traces.selection import Selection
+from stowplan.traces.selection import TraceSelection
 
 WHOLE_GPU = 1000
 _MAX_PODS = 1001
@@ -58,7 +58,7 @@ class OpenbOrder(msgspec.Struct):
     """By node, sorted by name."""
 
 
-class OpenbOptions(Selection, kw_only=True, frozen=True):
+class OpenbOptions(TraceSelection, kw_only=True, frozen=True):
     """Options of openb."""
 
     trace: str = "default"

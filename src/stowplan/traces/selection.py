@@ -15,7 +15,7 @@ from stowplan.traces.records import Arrival
 _HASH_RANGE = 1 << 64
 
 
-class Selection(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class TraceSelection(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A part of a trace."""
 
     from_: Annotated[float, Meta(ge=0)] = msgspec.field(default=0.0, name="from")

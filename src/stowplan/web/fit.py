@@ -10,22 +10,22 @@ from stowplan.insight.finding import FoundPod
 from stowplan.insight.insight import Insight
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.placed import taken_off
-from stowplan.insight.points import Points as NodeScores
+from stowplan.insight.points import Points
 from stowplan.insight.slices import Slices
 from stowplan.insight.steps import Elimination, count, eliminate
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.web.columns import column
-from stowplan.web.wire import Fit, FitStep, Lacks, Points, ScoringPlugin
+from stowplan.web.wire import FitStep, Lacks, NodeFit, ScoreColumns, ScoringPlugin
 
 MAX_MATRIX_PLUGINS = 30
-"""Bits of `Fit.rejects`."""
+"""Bits of `NodeFit.rejects`."""
 NEAR_EFFORT = 3.0
 """The effort of one small change: up to a tenth of a request, one toleration, an uncordoned node, or one label."""
 _FIT = "NodeResourcesFit"
 
 
-def fit(insight: Insight, found: FoundPod, epoch: str, revision: int) -> Slices[Fit]:
+def fit(insight: Insight, found: FoundPod, epoch: str, revision: int) -> Slices[NodeFit]:
     """Which rule rejects which node. A placed pod is taken off its node for that."""
     profile = insight.profile_of(found.pod)
     with taken_off(profile, found.pod) as unassigned:
@@ -34,7 +34,7 @@ def fit(insight: Insight, found: FoundPod, epoch: str, revision: int) -> Slices[
     return answer
 
 
-def _fit(matrix: FilterMatrix, epoch: str, revision: int) -> Fit:
+def _fit(matrix: FilterMatrix, epoch: str, revision: int) -> NodeFit:
     step = np.where(matrix.alive, 0, -1)
     status = matrix.pod_status
     if status is not None:
@@ -50,7 +50,7 @@ def _fit(matrix: FilterMatrix, epoch: str, revision: int) -> Fit:
     rejects = np.zeros(matrix.high, dtype=np.int64)
     for bit, plugin in enumerate(plugins):
         rejects |= masks[plugin].astype(np.int64) << bit
-    return Fit(
+    return NodeFit(
         epoch=epoch,
         revision=revision,
         pod=matrix.pod.key,
@@ -95,13 +95,13 @@ def _lacks(matrix: FilterMatrix, nodes: Mask) -> dict[str, Lacks]:
     return found
 
 
-def points(insight: Insight, found: FoundPod, epoch: str, revision: int) -> Slices[Points]:
+def points(insight: Insight, found: FoundPod, epoch: str, revision: int) -> Slices[ScoreColumns]:
     """The scores of the nodes that would do now. A placed pod is taken off its node for that."""
     profile, pod = insight.profile_of(found.pod), found.pod
     with taken_off(profile, pod) as unassigned:
         try:
             diagnosis = Diagnosis(profile, unassigned if found.placed else pod, plain=True).run()
-            scores = NodeScores.of(diagnosis) if len(diagnosis.feasible) else None
+            scores = Points.of(diagnosis) if len(diagnosis.feasible) else None
         except CycleError:
             scores = None
     yield
@@ -111,11 +111,11 @@ def points(insight: Insight, found: FoundPod, epoch: str, revision: int) -> Slic
 
 
 def _points(
-    pod: Pod, scores: NodeScores | None, slot_of: dict[str, int], here: int, epoch: str, revision: int
-) -> Points:
+    pod: Pod, scores: Points | None, slot_of: dict[str, int], here: int, epoch: str, revision: int
+) -> ScoreColumns:
     order = [] if scores is None else [each for each in scores.order() if scores.names[each] in slot_of]
     plugins = () if scores is None else scores.plugins
-    return Points(
+    return ScoreColumns(
         epoch=epoch,
         revision=revision,
         pod=pod.key,

@@ -22,7 +22,7 @@ class Buckets(NamedTuple):
     counts: Sequence[int]
 
 
-class Totals(NamedTuple):
+class SchedulingTotals(NamedTuple):
     """Counters of a scheduler since its start."""
 
     bound: float = 0.0
@@ -51,10 +51,10 @@ class HistoryRing:
     def __init__(self, epoch: str) -> None:
         self._epoch = epoch
         self._samples: deque[_Sample] = deque(maxlen=MAX_SAMPLES)
-        self._last: tuple[float, Totals] | None = None
+        self._last: tuple[float, SchedulingTotals] | None = None
         self.marks: deque[Mark] = deque(maxlen=MAX_SAMPLES)
 
-    def add(self, time: float, queues: Mapping[str, int], totals: Totals, use: Mapping[str, float]) -> None:
+    def add(self, time: float, queues: Mapping[str, int], totals: SchedulingTotals, use: Mapping[str, float]) -> None:
         """A sample; rates and percentiles are those since the sample before."""
         before, known = self._last or (time, totals)
         seconds = time - before

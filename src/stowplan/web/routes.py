@@ -30,7 +30,7 @@ _DEFAULT_ROWS = 100
 Answer = Callable[[PageRequest, list[str]], Awaitable[Any]]
 
 
-class BadRequestError(StowplanError):
+class PageRequestError(StowplanError):
     """A path or a query that is not valid."""
 
 
@@ -127,7 +127,7 @@ def _handler(path: str, answer: Answer, methods: tuple[str, ...]) -> Callable[[P
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
                 value = await answer(request, names)
-        except (BadRequestError, InvalidQuestionError) as error:
+        except (PageRequestError, InvalidQuestionError) as error:
             return status_page(400, "BadRequest", str(error))
         except NotOfferedError as error:
             return status_page(404, "NotFound", str(error))
@@ -156,12 +156,12 @@ async def compressed(request: PageRequest, page: Page) -> Page:
 
 def _named(names: list[str], count: int, pattern: str) -> list[str]:
     if len(names) != count or not all(names):
-        raise BadRequestError(f"the path ends in {pattern}")
+        raise PageRequestError(f"the path ends in {pattern}")
     return names
 
 
 def _number(request: PageRequest, name: str, default: int, maximum: int = MAX_TOP) -> int:
     text = request.query.get(name, [str(default)])[0]
     if not text.isdecimal() or len(text) > 10 or int(text) > maximum:
-        raise BadRequestError(f"{name}: a number up to {maximum} is expected")
+        raise PageRequestError(f"{name}: a number up to {maximum} is expected")
     return int(text)

@@ -37,18 +37,18 @@ from stowplan.web.queue_page import queue_page
 from stowplan.web.what_if import WhatIfRuns
 from stowplan.web.wire import (
     ConfigPage,
-    Fit,
     GroupPage,
     Hello,
+    NodeFit,
     NodeMap,
     NodePage,
     PendingPage,
     PodColumns,
     PodNames,
-    Points,
     QueueChanged,
     QueuePage,
     RunEvents,
+    ScoreColumns,
     SourceKind,
 )
 
@@ -260,10 +260,10 @@ class StateSource:
             lambda: node_page(engine, insight.node(name), mirror.epoch, mirror.revision, mirror.times())
         )
 
-    async def fit(self, namespace: str, pod: str) -> Fit:
+    async def fit(self, namespace: str, pod: str) -> NodeFit:
         return await self._about(namespace, pod, fit)
 
-    async def points(self, namespace: str, pod: str) -> Points:
+    async def points(self, namespace: str, pod: str) -> ScoreColumns:
         return await self._about(namespace, pod, points)
 
     async def _about(self, namespace: str, pod: str, answer: PodAnswer[T]) -> T:

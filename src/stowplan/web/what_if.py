@@ -15,7 +15,7 @@ import msgspec
 from stowplan import logs
 from stowplan.errors import StowplanError
 from stowplan.serving.insight_pages import TooManyQuestionsError
-from stowplan.web.wire import NodeMap, Wire
+from stowplan.web.wire import NodeMap, WireStruct
 
 log = logs.get(__name__)
 
@@ -37,20 +37,20 @@ class WhatIfRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: list[ChangeOption]
 
 
-class StartedRun(Wire, frozen=True):
+class StartedRun(WireStruct, frozen=True):
     """The answer to POST `what-if`."""
 
     id: str
 
 
-class RunMaps(Wire, frozen=True):
+class RunMaps(WireStruct, frozen=True):
     """`run/ID/maps`: the nodes without and with the changes; null where they are not known."""
 
     before: NodeMap | None
     after: NodeMap | None
 
 
-class ComparedRuns(Wire, frozen=True, kw_only=True):
+class ComparedRuns(WireStruct, frozen=True, kw_only=True):
     """`run/ID`: two runs and their difference, or the progress towards it."""
 
     id: str

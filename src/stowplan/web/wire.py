@@ -23,7 +23,7 @@ CORDONED, NOT_READY, PRESSURE, JUST_JOINED, NO_NODE = 1, 2, 4, 8, 16
 """Bits of `NodeColumns.flags`."""
 
 
-class Wire(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class WireStruct(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Base of the page's JSON; every field is present."""
 
 
@@ -36,14 +36,14 @@ class Constant(msgspec.Struct, Generic[T], frozen=True):
 Ints = list[int] | Constant[int]
 
 
-class Indexed(Wire, frozen=True):
+class Indexed(WireStruct, frozen=True):
     """A column of few different texts: `values[index[slot]]`."""
 
     values: list[str]
     index: Ints
 
 
-class Hello(Wire, frozen=True):
+class Hello(WireStruct, frozen=True):
     """`hello`: the source, and what it offers."""
 
     source: str
@@ -66,7 +66,7 @@ class Hello(Wire, frozen=True):
     """Of a replica that does not lead: the identity of the leader."""
 
 
-class NodeColumns(Wire, frozen=True):
+class NodeColumns(WireStruct, frozen=True):
     """Nodes by slot."""
 
     name: list[str]
@@ -81,7 +81,7 @@ class NodeColumns(Wire, frozen=True):
     """Seconds since 1970; 0 if unknown."""
 
 
-class NodeMap(Wire, frozen=True):
+class NodeMap(WireStruct, frozen=True):
     """`map`: all nodes."""
 
     epoch: str
@@ -92,7 +92,7 @@ class NodeMap(Wire, frozen=True):
     nodes: NodeColumns
 
 
-class PodColumns(Wire, frozen=True):
+class PodColumns(WireStruct, frozen=True):
     """`pods`: pods on nodes. A pod is the index of its entry, which is reused after the pod is gone."""
 
     epoch: str
@@ -105,7 +105,7 @@ class PodColumns(Wire, frozen=True):
     requests: dict[str, Ints]
 
 
-class PodNames(Wire, frozen=True):
+class PodNames(WireStruct, frozen=True):
     """`pods?names`: `namespace/name` of the entries of `pods`, as prefix and suffix."""
 
     epoch: str
@@ -120,7 +120,7 @@ class ListedGroup(PendingGroup, frozen=True, kw_only=True):
     id: str
 
 
-class PendingPage(Wire, frozen=True):
+class PendingPage(WireStruct, frozen=True):
     """`pending`: the largest 200 groups; `workloads` of a group has the 20 largest."""
 
     epoch: str
@@ -131,7 +131,7 @@ class PendingPage(Wire, frozen=True):
     more_groups: int = 0
 
 
-class PendingPodRow(Wire, frozen=True):
+class PendingPodRow(WireStruct, frozen=True):
     """One pending pod."""
 
     pod: str
@@ -144,7 +144,7 @@ class PendingPodRow(Wire, frozen=True):
     """The sub-queue: active, backoff, unschedulable, gated, in-flight, permit, or unknown."""
 
 
-class GroupPage(Wire, frozen=True):
+class GroupPage(WireStruct, frozen=True):
     """`pending/GROUP?from=&count=`: pods of a group by name."""
 
     id: str
@@ -155,7 +155,7 @@ class GroupPage(Wire, frozen=True):
     rows: list[PendingPodRow]
 
 
-class FitStep(Wire, frozen=True):
+class FitStep(WireStruct, frozen=True):
     """A rule of the funnel, in the order of `Explanation.steps`."""
 
     plugin: str
@@ -165,14 +165,14 @@ class FitStep(Wire, frozen=True):
     left: int
 
 
-class Lacks(Wire, frozen=True):
+class Lacks(WireStruct, frozen=True):
     """The amounts of a resource that nodes lack for the pod."""
 
     slot: list[int]
     amount: list[int]
 
 
-class Fit(Wire, frozen=True):
+class NodeFit(WireStruct, frozen=True):
     """`fit/NAMESPACE/POD`: the answer of the filters about every node."""
 
     epoch: str
@@ -191,7 +191,7 @@ class Fit(Wire, frozen=True):
     lacks: dict[str, Lacks]
 
 
-class ScoringPlugin(Wire, frozen=True):
+class ScoringPlugin(WireStruct, frozen=True):
     """A plugin with its scores by the position of a node in `Points.slot`."""
 
     plugin: str
@@ -199,7 +199,7 @@ class ScoringPlugin(Wire, frozen=True):
     normalized: Ints
 
 
-class Points(Wire, frozen=True):
+class ScoreColumns(WireStruct, frozen=True):
     """`points/NAMESPACE/POD`: the scores of all nodes that would do."""
 
     epoch: str
@@ -213,7 +213,7 @@ class Points(Wire, frozen=True):
     plugins: list[ScoringPlugin]
 
 
-class PodOnNode(Wire, frozen=True):
+class PodOnNode(WireStruct, frozen=True):
     """A pod on the node of a page."""
 
     pod: str
@@ -226,7 +226,7 @@ class PodOnNode(Wire, frozen=True):
     """running, assumed (not bound yet), terminating."""
 
 
-class NodePage(Wire, frozen=True):
+class NodePage(WireStruct, frozen=True):
     """`node/NAME`: a node with its pods."""
 
     epoch: str
@@ -248,7 +248,7 @@ class NodePage(Wire, frozen=True):
     """Pending pods nominated to the node."""
 
 
-class QueueRow(Wire, frozen=True):
+class QueueRow(WireStruct, frozen=True):
     """A pod in the queue."""
 
     pod: str
@@ -261,7 +261,7 @@ class QueueRow(Wire, frozen=True):
     """The plugins that rejected the pod, or that it waits for."""
 
 
-class QueuePage(Wire, frozen=True):
+class QueuePage(WireStruct, frozen=True):
     """`queue`: the first pods of each sub-queue."""
 
     epoch: str
@@ -276,7 +276,7 @@ class QueuePage(Wire, frozen=True):
     """The newest first, at most 200."""
 
 
-class Happening(Wire, frozen=True):
+class Happening(WireStruct, frozen=True):
     """Something notable: a pod was bound, rejected or evicted, a node came or went."""
 
     time: float
@@ -287,7 +287,7 @@ class Happening(Wire, frozen=True):
     node: str = ""
 
 
-class Mark(Wire, frozen=True):
+class Mark(WireStruct, frozen=True):
     """A mark on the timeline."""
 
     time: float
@@ -295,7 +295,7 @@ class Mark(Wire, frozen=True):
     text: str
 
 
-class History(Wire, frozen=True):
+class History(WireStruct, frozen=True):
     """`history?since=`: samples over time; all lists have one entry for each entry of `time`."""
 
     epoch: str
@@ -319,7 +319,7 @@ BOUND, GONE, JOINED, LEFT, FAILED, EVICTED, CREATED = range(7)
 """Kinds of `RunEvents`. An evicted pod is gone later; a pod that is bound was created before."""
 
 
-class RunEvents(Wire, frozen=True):
+class RunEvents(WireStruct, frozen=True):
     """`run/events?from=`: what happened in a simulation or recording, as columns. Its pods are those of `pods`."""
 
     epoch: str
@@ -347,7 +347,7 @@ class RunEvents(Wire, frozen=True):
     marks: list[Mark]
 
 
-class ConfiguredPlugin(Wire, frozen=True):
+class ConfiguredPlugin(WireStruct, frozen=True):
     """A plugin at an extension point."""
 
     plugin: str
@@ -357,7 +357,7 @@ class ConfiguredPlugin(Wire, frozen=True):
     """Whether the default configuration has it at this point, with this weight."""
 
 
-class ConfiguredProfile(Wire, frozen=True):
+class ConfiguredProfile(WireStruct, frozen=True):
     """A profile: plugins by extension point, in order."""
 
     scheduler_name: str
@@ -369,7 +369,7 @@ class ConfiguredProfile(Wire, frozen=True):
     """Plugins whose arguments differ from the defaults."""
 
 
-class ConfigPage(Wire, frozen=True):
+class ConfigPage(WireStruct, frozen=True):
     """`config`: the effective configuration."""
 
     yaml: str
@@ -381,34 +381,34 @@ class ConfigPage(Wire, frozen=True):
 # Events of the stream
 
 
-class NodesChanged(Wire, frozen=True):
+class NodesChanged(WireStruct, frozen=True):
     """`nodes`: the pods on some nodes changed."""
 
     slot: list[int]
     requested: dict[str, Ints]
 
 
-class FlagsChanged(Wire, frozen=True):
+class FlagsChanged(WireStruct, frozen=True):
     """`flags`."""
 
     slot: list[int]
     flags: Ints
 
 
-class NodesJoined(Wire, frozen=True):
+class NodesJoined(WireStruct, frozen=True):
     """`joined`: new nodes, or nodes whose object changed; columns by position in `slot`."""
 
     slot: list[int]
     nodes: NodeColumns
 
 
-class NodesLeft(Wire, frozen=True):
+class NodesLeft(WireStruct, frozen=True):
     """`left`."""
 
     slot: list[int]
 
 
-class PodsChanged(Wire, frozen=True):
+class PodsChanged(WireStruct, frozen=True):
     """`pods`, for streams with `?pods=1`: pods that came to a node, with columns by position in `pod`, and pods that
     are gone."""
 
@@ -422,7 +422,7 @@ class PodsChanged(Wire, frozen=True):
     gone: list[int]
 
 
-class QueueChanged(Wire, frozen=True):
+class QueueChanged(WireStruct, frozen=True):
     """`queue`: counts, and the newest sample of `history`."""
 
     time: float
@@ -433,7 +433,7 @@ class QueueChanged(Wire, frozen=True):
     nodes: int
 
 
-class PendingChanged(Wire, frozen=True):
+class PendingChanged(WireStruct, frozen=True):
     """`pending`: groups that are new or changed, and the ids of all groups in order."""
 
     pods: int
@@ -441,13 +441,13 @@ class PendingChanged(Wire, frozen=True):
     order: list[str]
 
 
-class Feed(Wire, frozen=True):
+class Feed(WireStruct, frozen=True):
     """`feed`: notable happenings, at most 20."""
 
     items: list[Happening]
 
 
-class RunState(Wire, frozen=True):
+class RunState(WireStruct, frozen=True):
     """`run`: the time, speed and state of a simulation."""
 
     time: float
@@ -455,7 +455,7 @@ class RunState(Wire, frozen=True):
     playing: bool
 
 
-class Reset(Wire, frozen=True):
+class Reset(WireStruct, frozen=True):
     """`reset`: load everything again."""
 
     epoch: str

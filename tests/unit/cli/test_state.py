@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from stowplan.cli.main import cli
-from stowplan.cli.state import RunOptions, StateSource, open_state
+from stowplan.cli.state import RunOptions, StateOptions, open_state
 from stowplan.config import default_configuration
 
 NODE = {
@@ -31,7 +31,7 @@ def write(path: Path, *documents: Any) -> str:
 
 def test_manifests_are_simulated_until_nothing_changes(tmp_path: Path) -> None:
     file = write(tmp_path / "m.yaml", NODE, pod("small", "1"), pod("large", "9"))
-    with open_state(StateSource((file,)), default_configuration(), {}, options=RunOptions(seed=1)) as state:
+    with open_state(StateOptions((file,)), default_configuration(), {}, options=RunOptions(seed=1)) as state:
         assert state.insight.find("small").placed
         assert not state.insight.find("large").placed
         assert len(state.objects) == 3

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from tests.builders.engine_host import Host
 
-from stowplan.cli.state import StateSource as Given
-from stowplan.cli.state import open_state
+from stowplan.cli.state import StateOptions, open_state
 from stowplan.cli.web import pages_of
 from stowplan.cli.web_state import recorded_decisions, state_source
 from stowplan.cli.web_what_if import offer_what_if
@@ -84,7 +83,7 @@ def shown(folder: Path, *objects: Any) -> Iterator[Browser]:
     file = folder / "cluster.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
     owner = ThreadOwner()
-    with open_state(Given((str(file),)), default_configuration(), {}, options=recorded_decisions()) as state:
+    with open_state(StateOptions((str(file),)), default_configuration(), {}, options=recorded_decisions()) as state:
         try:
             source = state_source(state, owner)
             offer_what_if(source, state)

@@ -88,7 +88,7 @@ class OverloadReport(msgspec.Struct, frozen=True, kw_only=True):
         return encode(fields | {"schedulers": msgspec.to_builtins(self.figures), "ratios": self.ratios})
 
 
-class Binding(NamedTuple):
+class ObservedBinding(NamedTuple):
     """A pod that was bound."""
 
     at: float
@@ -153,7 +153,7 @@ def end_pods(api: KubeApi, size: OverloadSize) -> list[tuple[float, str]]:
     return freed
 
 
-def delays_of(freed: Sequence[tuple[float, str]], bindings: Sequence[Binding]) -> Iterator[float]:
+def delays_of(freed: Sequence[tuple[float, str]], bindings: Sequence[ObservedBinding]) -> Iterator[float]:
     """Seconds from each deletion on a node to the next binding there."""
     waiting: dict[str, deque[float]] = {}
     for at, node in freed:
@@ -179,7 +179,7 @@ class BindingWatch:
     """Watches pods that become bound, on a thread."""
 
     def __init__(self, api: KubeApi) -> None:
-        self.bindings: list[Binding] = []
+        self.bindings: list[ObservedBinding] = []
         self._api = api
         self._over = False
 
@@ -199,7 +199,7 @@ class BindingWatch:
                 return
             if event["type"] == "ADDED":
                 spec = event["object"]["spec"]
-                self.bindings.append(Binding(monotonic(), spec["nodeName"], spec.get("priority", 0)))
+                self.bindings.append(ObservedBinding(monotonic(), spec["nodeName"], spec.get("priority", 0)))
 
 
 # Objects

@@ -17,7 +17,7 @@ from typing import Any
 from stowplan.bench.cluster.bulk import Request, send_all, send_chains
 from stowplan.bench.scheduler_perf.bound_pods import BoundPods, Labels, has_labels
 from stowplan.bench.scheduler_perf.object_template import ObjectTemplate
-from stowplan.bench.scheduler_perf.objects import PodSeries, node_requests, pods_path, post, slice_requests
+from stowplan.bench.scheduler_perf.objects import PodCreation, node_requests, pods_path, post, slice_requests
 from stowplan.bench.scheduler_perf.suite import Operation, PerfWorkload
 from stowplan.bench.scheduler_perf.throughput import ThroughputCollector
 from stowplan.cluster.connection import Connection
@@ -38,7 +38,7 @@ Measure = Callable[[bool], None]
 """Called with True when a measurement starts and with False when it ends."""
 
 
-class Executor:
+class WorkloadRun:
     """Runs the operations one after the other. `close` ends what runs in the background."""
 
     def __init__(
@@ -173,7 +173,7 @@ class Executor:
     def _create_pods(self, operation: Operation, number: int) -> None:
         namespace, count = operation.get("namespace", f"namespace-{number}"), operation["count"]
         self._create_namespace(namespace, {})
-        series = PodSeries(
+        series = PodCreation(
             namespace,
             self._template(operation.get("podTemplatePath", self._workload.pod_template)),
             self._template(operation.get("persistentVolumeTemplatePath")),

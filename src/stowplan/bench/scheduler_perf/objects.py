@@ -99,7 +99,7 @@ def _csi_node(name: str, strategy: dict[str, Any]) -> dict[str, Any]:
 
 
 # Pods
-class PodSeries:
+class PodCreation:
     """The pods of one createPods, each with the requests that create it, in order."""
 
     def __init__(

@@ -18,7 +18,7 @@ from stowplan.bench.cluster.schedulers import SCHEDULERS, BenchScheduler
 from stowplan.bench.cluster.workload import KUBE_SCHEDULER, OURS
 from stowplan.bench.machine import busy_seconds
 from stowplan.bench.scheduler_perf.bound_pods import BoundPods
-from stowplan.bench.scheduler_perf.executor import Executor
+from stowplan.bench.scheduler_perf.executor import WorkloadRun
 from stowplan.bench.scheduler_perf.report import PerfReport, PerfTurn
 from stowplan.bench.scheduler_perf.suite import PerfWorkload
 from stowplan.cluster.kubeconfig import load_connection
@@ -110,7 +110,7 @@ def _measure(
     watch = BoundPodWatch(_METADATA, version, 1 << 62, read, bound)
     watch.open(plane.url, plane.tls(), ADMIN.token)
     connection = load_connection(str(plane.kubeconfig(ADMIN)))
-    executor = Executor(workload, api, connection, bound, lambda starts: readings.append(read()))
+    executor = WorkloadRun(workload, api, connection, bound, lambda starts: readings.append(read()))
     problem = ""
     try:
         executor.run()
@@ -126,7 +126,7 @@ def _measure(
     return _turn_of(executor, readings, rss_mib(pid), unschedulable_attempts(samples), problem)
 
 
-def _turn_of(executor: Executor, readings: list[_Reading], rss: float, unschedulable: int, problem: str) -> PerfTurn:
+def _turn_of(executor: WorkloadRun, readings: list[_Reading], rss: float, unschedulable: int, problem: str) -> PerfTurn:
     pairs = list(zip(readings[::2], readings[1::2], strict=False))
     pods = sum(collector.pods for collector in executor.collectors)
     seconds = sum(end.at - start.at for start, end in pairs)

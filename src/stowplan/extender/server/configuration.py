@@ -148,7 +148,8 @@ class Monitoring(Strict, frozen=True, kw_only=True):
     decisions: Annotated[int, Flag("--decisions", "Number of decisions in /debug/decisions.", "N")] = 256
     """Number of decisions that are kept."""
     decision_log: Annotated[
-        str, Flag("--decision-log", "Append every decision to this file of mode 0600 as a line of JSON.", "FILE")
+        str,
+        Flag("--decision-log", "Append every decision to this file of mode 0600 as a line of JSON.", "FILE"),
     ] = ""
     log_requests: Annotated[
         bool, Flag("--log-requests", "Log requests and replies, without fields that scheduling does not read.")
@@ -173,7 +174,8 @@ class ClusterAccess(Strict, frozen=True, kw_only=True):
     """Access to the cluster, for node names in requests, reservations and binding."""
 
     kubeconfig: Annotated[
-        str, Flag("--kubeconfig", "Cluster for requests with node names only, reservations and binding.", "FILE")
+        str,
+        Flag("--kubeconfig", "Cluster for requests with node names only, reservations and binding.", "FILE"),
     ] = ""
     in_cluster: Annotated[bool, Flag("--in-cluster", "Use the cluster of $KUBECONFIG or of the service account.")] = (
         False

@@ -18,7 +18,7 @@ from stowplan.simulator.what_if.effects import ClusterChange, Effects
 from stowplan.simulator.what_if.enough import enough_nodes
 from stowplan.simulator.what_if.even_zones import even_zones
 from stowplan.simulator.what_if.fit import fit
-from stowplan.simulator.what_if.profile_changes import OtherSetup, SetWeight, WithoutPlugin
+from stowplan.simulator.what_if.profile_changes import OtherSetup, RemovePlugin, SetWeight
 from stowplan.simulator.what_if.reasons import why
 from stowplan.simulator.what_if.records import (
     WHAT_IF_VERSION,
@@ -36,7 +36,7 @@ from stowplan.simulator.what_if.sentence import first_sentence
 from stowplan.simulator.what_if.workload_changes import PlaceAgain, SetRequests
 
 _MAX_EXPLAINED_WORKLOADS = 20
-_PROFILE_CHANGES = (SetWeight, WithoutPlugin, OtherSetup)
+_PROFILE_CHANGES = (SetWeight, RemovePlugin, OtherSetup)
 
 
 class WhatIfQuestion(NamedTuple):

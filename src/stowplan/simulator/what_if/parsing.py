@@ -16,7 +16,7 @@ from stowplan.simulator.what_if.node_changes import (
     TaintNodes,
     UncordonNodes,
 )
-from stowplan.simulator.what_if.profile_changes import SetWeight, WithoutPlugin
+from stowplan.simulator.what_if.profile_changes import RemovePlugin, SetWeight
 from stowplan.simulator.what_if.workload_changes import DeleteObject, PlaceAgain, ScaleWorkload, SetRequests
 
 
@@ -76,7 +76,7 @@ _CHANGES: dict[str, Callable[[Any], Any]] = {
     "scale": _scale,
     "delete": DeleteObject,
     "weight": _weight,
-    "without": WithoutPlugin,
+    "without": RemovePlugin,
     "again": PlaceAgain,
 }
 """By the option's name."""

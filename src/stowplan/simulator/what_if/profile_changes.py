@@ -27,7 +27,7 @@ class SetWeight(Record, frozen=True):
         return setup._replace(config=config), f"with weight {self.value} for {self.weight} ({old} now)"
 
 
-class WithoutPlugin(Record, frozen=True):
+class RemovePlugin(Record, frozen=True):
     """A plugin that is disabled in all profiles."""
 
     without: str
@@ -53,7 +53,7 @@ class OtherSetup(Record, frozen=True, kw_only=True):
         return self.setup, f"with {' and '.join([*parts, *(f'plugin {name}' for name in self.plugins)])}"
 
 
-ProfileChange = SetWeight | WithoutPlugin | OtherSetup
+ProfileChange = SetWeight | RemovePlugin | OtherSetup
 
 
 def _weight(config: KubeSchedulerConfiguration, name: str) -> int:

@@ -32,7 +32,7 @@ _SHORT_NAMES = {
 }
 
 
-class ObjectReference(NamedTuple):
+class TargetReference(NamedTuple):
     """A kind and a key, as in `shop/Deployment/web`."""
 
     kind: str
@@ -76,18 +76,18 @@ def find_node(api_server: ApiServer, name: str) -> api.Node:
     return found
 
 
-def parse_reference(text: str, namespace: str) -> ObjectReference:
+def parse_reference(text: str, namespace: str) -> TargetReference:
     """`[NAMESPACE/]KIND/NAME`, with kubectl's names for kinds; `[NAMESPACE/]NAME` is a pod."""
     parts = text.split("/")
     if len(parts) > 3 or not all(parts):
         raise InputError(f"{text}: [NAMESPACE/]KIND/NAME is expected")
     if len(parts) == 1 or (len(parts) == 2 and _kind(parts[0]) is None):
-        return ObjectReference("Pod", parts[-1], parts[0] if len(parts) == 2 else namespace)
+        return TargetReference("Pod", parts[-1], parts[0] if len(parts) == 2 else namespace)
     kind = _kind(parts[-2])
     known = api.KINDS.get(kind or "")
     namespaced = known is None or known.namespaced
     space = parts[0] if len(parts) == 3 else namespace
-    return ObjectReference(kind or parts[-2], parts[-1], space if namespaced else "")
+    return TargetReference(kind or parts[-2], parts[-1], space if namespaced else "")
 
 
 def find_object(api_server: ApiServer, text: str, namespace: str) -> Any:
@@ -143,7 +143,7 @@ def _kind(text: str) -> str | None:
     return next((kind.name for kind in api.KINDS.values() if lower in (kind.name.lower(), kind.resource)), None)
 
 
-def _not_found(api_server: ApiServer, struct: type[Any], reference: ObjectReference) -> str:
+def _not_found(api_server: ApiServer, struct: type[Any], reference: TargetReference) -> str:
     items = list(api_server.all(struct))
     others = sorted(
         {item.metadata.namespace for item in items if item.metadata.name == reference.name and item.metadata.namespace}

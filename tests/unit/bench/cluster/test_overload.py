@@ -2,7 +2,7 @@ import json
 from collections import Counter
 
 from stowplan.bench.cluster.overload import (
-    Binding,
+    ObservedBinding,
     OverloadFigures,
     OverloadReport,
     OverloadSize,
@@ -43,7 +43,12 @@ def test_nodes_are_full_and_every_pending_pod_fits_a_freed_place() -> None:
 
 def test_delays_are_counted_by_node() -> None:
     freed = [(1.0, "a"), (2.0, "b"), (3.0, "a")]
-    bindings = [Binding(2.5, "b", 0), Binding(1.25, "a", 0), Binding(4.0, "a", 0), Binding(5.0, "c", 0)]
+    bindings = [
+        ObservedBinding(2.5, "b", 0),
+        ObservedBinding(1.25, "a", 0),
+        ObservedBinding(4.0, "a", 0),
+        ObservedBinding(5.0, "c", 0),
+    ]
     assert list(delays_of(freed, bindings)) == [0.5, 0.25, 1.0]
 
 

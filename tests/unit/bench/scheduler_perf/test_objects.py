@@ -4,7 +4,7 @@ from typing import Any
 
 from stowplan.bench.cluster.bulk import Request
 from stowplan.bench.scheduler_perf.object_template import ObjectTemplate
-from stowplan.bench.scheduler_perf.objects import PodSeries, node_requests, slice_requests
+from stowplan.bench.scheduler_perf.objects import PodCreation, node_requests, slice_requests
 
 
 def bodies(requests: list[Request]) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def test_pods_with_volumes_come_after_their_claims(tmp_path: Path) -> None:
     (tmp_path / "pv.yaml").write_text("spec: {csi: {driver: x, volumeHandle: y}}\n")
     (tmp_path / "pvc.yaml").write_text("spec: {accessModes: [ReadOnlyMany]}\n")
     volume, claim = ObjectTemplate(tmp_path / "pv.yaml"), ObjectTemplate(tmp_path / "pvc.yaml")
-    chains = PodSeries("ns", None, volume, claim).chains(2)
+    chains = PodCreation("ns", None, volume, claim).chains(2)
     assert [path for _, path, _ in chains[1]] == [
         b"/api/v1/namespaces/ns/persistentvolumeclaims",
         b"/api/v1/namespaces/ns/persistentvolumeclaims/pvc-1/status",

@@ -30,7 +30,7 @@ from stowplan.simulator.what_if.node_changes import (
     UncordonNodes,
 )
 from stowplan.simulator.what_if.parsing import change
-from stowplan.simulator.what_if.profile_changes import SetWeight, WithoutPlugin
+from stowplan.simulator.what_if.profile_changes import RemovePlugin, SetWeight
 from stowplan.simulator.what_if.serialized import to_json
 from stowplan.simulator.what_if.text import what_if_lines
 from stowplan.simulator.what_if.workload_changes import (
@@ -223,9 +223,7 @@ def test_pods_are_placed_again_with_other_weights() -> None:
     objects = (node("n1", cpu="8"), node("n2", cpu="16"), workload("web", 6))
     same = ask(objects, PlaceAgain("all"))
     assert same.placed_again == 6
-    other = ask(
-        objects, SetWeight("NodeResourcesFit", 50), WithoutPlugin("ImageLocality"), PlaceAgain("Deployment/web")
-    )
+    other = ask(objects, SetWeight("NodeResourcesFit", 50), RemovePlugin("ImageLocality"), PlaceAgain("Deployment/web"))
     assert other.sentence.startswith(
         "With weight 50 for NodeResourcesFit (1 now) and without ImageLocality: if the 6 pods of Deployment/web"
     )
