@@ -15,7 +15,7 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.scheduler.web_source import PAGE_PREFIX
 from stowplan.serving.page_server import page_response
-from stowplan.serving.pages import JSON, Page, PageRequest, Pages, status_page
+from stowplan.serving.pages import Page, PageRequest, Pages, status_page
 from stowplan.web.routes import API_PREFIX, compressed
 
 _STREAM_SILENCE_SECONDS = 60.0
@@ -45,7 +45,7 @@ class SchedulerProxy:
             content = await self._opened().get(_path(request.path), query)
         except ClusterError as error:
             return _refusal(error)
-        return await compressed(request, Page(200, content, JSON))
+        return await compressed(request, content)
 
     async def stream(self, request: web.BaseRequest, headers: Mapping[str, str]) -> web.StreamResponse:
         """Forwards the stream of changes."""

@@ -33,6 +33,7 @@ from stowplan.web.wire import (
     PodColumns,
     PodNames,
     RunEvents,
+    TimeUnit,
 )
 
 MAX_SAMPLES = 1024
@@ -97,6 +98,10 @@ class RunTimeline:
     def simulation(self) -> Simulation:
         assert self._simulation is not None, "begin was not called"
         return self._simulation
+
+    @property
+    def unit(self) -> TimeUnit:
+        return "attempts" if self._by_attempts else "seconds"
 
     @property
     def now(self) -> float:
@@ -197,7 +202,7 @@ class RunTimeline:
             epoch=mirror.epoch,
             first=first,
             total=len(self._time),
-            unit="attempts" if self._by_attempts else "seconds",
+            unit=self.unit,
             end=self.now,
             plays=self._plays,
             dt=[now - then for now, then in zip(milliseconds[first:], before[first:], strict=True)],
@@ -220,6 +225,7 @@ class RunTimeline:
         return PodColumns(
             epoch=mirror.epoch,
             revision=mirror.revision,
+            number=len(known),
             node=column([slots.get(present.get(pod.uid, ""), -1) for pod in known]),
             workload=indexed([workload_key(pod) for pod in known]),
             priority=column([pod.priority for pod in known]),

@@ -90,6 +90,9 @@ class Mirror:
         self._batches: deque[Batch] = deque()
         self._first = 0
         """Changes since this revision are known."""
+        self._framed_at = -1
+        self._framed_events: dict[tuple[int, bool], bytes] = {}
+        """Events for streams, by the revision that they have and whether pods are among them."""
 
     def begin(self, copy: NodesCopy) -> None:
         """Takes a copy of all nodes; clients load everything again."""
@@ -145,7 +148,16 @@ class Mirror:
         )
 
     def events_after(self, revision: int, *, pods: bool) -> bytes:
-        """All changes after a revision as server-sent events, merged; a reset if they are not known any more."""
+        """All changes after a revision as server-sent events, merged; a reset if they are not known any more. Streams
+        that are at the same revision share them."""
+        if self._framed_at != self.revision:
+            self._framed_at, self._framed_events = self.revision, {}
+        key = revision, pods
+        if key not in self._framed_events:
+            self._framed_events[key] = self._events_after(revision, pods=pods)
+        return self._framed_events[key]
+
+    def _events_after(self, revision: int, *, pods: bool) -> bytes:
         batches = [batch for batch in self._batches if batch.revision > revision]
         if not self._first <= revision <= self.revision or any(batch.reset for batch in batches):
             return self._framed([("reset", Reset(epoch=self.epoch))])

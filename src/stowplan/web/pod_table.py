@@ -94,6 +94,7 @@ class PodTable:
         return PodColumns(
             epoch=epoch,
             revision=revision,
+            number=len(entries),
             node=column([-1 if entry is None else entry.slot for entry in entries]),
             workload=indexed(["" if entry is None else entry.workload for entry in entries]),
             priority=column([0 if entry is None else entry.priority for entry in entries]),

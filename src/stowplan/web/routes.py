@@ -6,7 +6,8 @@ import asyncio
 import gzip
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -17,7 +18,7 @@ from stowplan.serving.insight_pages import ANSWER_TIMEOUT_SECONDS, MAX_TOP, prob
 from stowplan.serving.pages import JSON, Page, PageRequest, Pages, status_page
 from stowplan.web.access import SECURITY_HEADERS
 from stowplan.web.pending import MAX_ROWS
-from stowplan.web.source import StateSource
+from stowplan.web.source import MIN_REFRESH_SECONDS, StateSource
 from stowplan.web.what_if import InvalidQuestionError
 
 API_PREFIX = "/api/v1/"
@@ -41,6 +42,8 @@ class NotOfferedError(StowplanError):
 def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) -> None:
     """Serves the answers of a source."""
 
+    shared = _SharedAnswers(source)
+
     async def explain(request: PageRequest, names: list[str]) -> Any:
         namespace, pod = _named(names, 2, "NAMESPACE/POD")
         return await source.answers.explain(namespace, pod, _number(request, "top", DEFAULT_TOP))
@@ -59,7 +62,9 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         return await source.group(_named(names, 1, "GROUP")[0], _number(request, "from", 0, 10**9), count)
 
     async def pods(request: PageRequest, names: list[str]) -> Any:
-        return await (source.pod_names() if "names" in request.query else source.pods())
+        if "names" in request.query:
+            return await shared.get("names", source.pod_names)
+        return await shared.get("pods", source.pods)
 
     async def history(request: PageRequest, names: list[str]) -> Any:
         if source.history is None:
@@ -69,7 +74,10 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
 
     async def run(request: PageRequest, names: list[str]) -> Any:
         if names == ["events"] and source.run is not None:
-            return await source.run_events(_number(request, "from", 0, 10**9))
+            first = _number(request, "from", 0, 10**9)
+            if first == 0:
+                return await shared.get("events", lambda: source.run_events(0))
+            return await source.run_events(first)
         found: Any = None
         if source.what_if is not None and len(names) == 1:
             found = source.what_if.find(names[0])
@@ -93,7 +101,7 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         "run": run,
         "compare": compare,
         "hello": lambda request, names: source.hello(),
-        "map": lambda request, names: source.map(),
+        "map": lambda request, names: shared.get("map", source.map),
         "pods": pods,
         "fit": lambda request, names: source.fit(*_named(names, 2, "NAMESPACE/POD")),
         "points": lambda request, names: source.points(*_named(names, 2, "NAMESPACE/POD")),
@@ -133,25 +141,65 @@ def _handler(path: str, answer: Answer, methods: tuple[str, ...]) -> Callable[[P
             return status_page(404, "NotFound", str(error))
         except (StowplanError, TimeoutError) as problem:
             return problem_page(problem)
-        return await compressed(request, Page(200, msgspec.json.encode(value), JSON))
+        if isinstance(value, _Packed):
+            return _packed_page(request, value)
+        return await compressed(request, msgspec.json.encode(value))
 
     return handler
 
 
-async def compressed(request: PageRequest, page: Page) -> Page:
-    """The page, compressed if the client accepts that; 304 if the client has it."""
-    content = page.content
+class _Packed(NamedTuple):
+    """An answer as it is sent."""
+
+    content: bytes
+    is_compressed: bool
+    etag: str
+
+
+async def _packed(content: bytes) -> _Packed:
     etag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
-    headers = {**SECURITY_HEADERS, "ETag": etag, "Vary": "Accept-Encoding"}
-    if request.headers.get("If-None-Match", "") == etag:
+    if len(content) < _COMPRESS_FROM_BYTES:
+        return _Packed(content, False, etag)
+    if len(content) < _COMPRESS_ON_THREAD_FROM_BYTES:
+        return _Packed(gzip.compress(content, GZIP_LEVEL), True, etag)
+    return _Packed(await asyncio.to_thread(gzip.compress, content, GZIP_LEVEL), True, etag)
+
+
+def _packed_page(request: PageRequest, packed: _Packed) -> Page:
+    """304 if the client has the answer."""
+    headers = {**SECURITY_HEADERS, "ETag": packed.etag, "Vary": "Accept-Encoding"}
+    if request.headers.get("If-None-Match", "") == packed.etag:
         return Page(304, b"", JSON, headers)
-    if len(content) >= _COMPRESS_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
+    content, is_compressed, _ = packed
+    if is_compressed and "gzip" in request.headers.get("Accept-Encoding", ""):
         headers["Content-Encoding"] = "gzip"
-        if len(content) >= _COMPRESS_ON_THREAD_FROM_BYTES:
-            content = await asyncio.to_thread(gzip.compress, content, GZIP_LEVEL)
-        else:
-            content = gzip.compress(content, GZIP_LEVEL)
+    elif is_compressed:
+        content = gzip.decompress(content)
     return Page(200, content, JSON, headers)
+
+
+async def compressed(request: PageRequest, content: bytes) -> Page:
+    """JSON, compressed if the client accepts that; 304 if the client has it."""
+    return _packed_page(request, await _packed(content))
+
+
+class _SharedAnswers:
+    """Answers about all nodes or pods, which are made once for all clients: of a state that does not change once, of
+    another one at most once a second."""
+
+    def __init__(self, source: StateSource) -> None:
+        self._source = source
+        self._lock = asyncio.Lock()
+        self._kept: dict[str, tuple[float, _Packed]] = {}
+
+    async def get(self, name: str, make: Callable[[], Awaitable[Any]]) -> _Packed:
+        async with self._lock:
+            made, packed = self._kept.get(name, (0.0, None))
+            is_fresh = not self._source.shown.changes or monotonic() - made < MIN_REFRESH_SECONDS
+            if packed is None or not is_fresh:
+                packed = await _packed(msgspec.json.encode(await make()))
+                self._kept[name] = monotonic(), packed
+            return packed
 
 
 def _named(names: list[str], count: int, pattern: str) -> list[str]:

@@ -50,6 +50,7 @@ from stowplan.web.wire import (
     RunEvents,
     ScoreColumns,
     SourceKind,
+    TimeUnit,
 )
 
 MIN_REFRESH_SECONDS = 1.0
@@ -79,6 +80,9 @@ class PodAnswers(Protocol):
 
 class RecordedTimeline(Protocol):
     """What happened from the start of a run to its end. The methods are called on the owner's thread."""
+
+    @property
+    def unit(self) -> TimeUnit: ...
 
     def events(self, mirror: Mirror, first: int = 0) -> RunEvents: ...
 
@@ -184,6 +188,7 @@ class StateSource:
             nodes=nodes,
             pods=pods,
             pending=pending,
+            unit="seconds" if self.run is None else self.run.unit,
         )
 
     async def map(self) -> NodeMap:

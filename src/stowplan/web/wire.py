@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 SourceKind = Literal["simulation", "recording", "snapshot", "cluster", "scheduler"]
 CORDONED, NOT_READY, PRESSURE, JUST_JOINED, NO_NODE = 1, 2, 4, 8, 16
+TimeUnit = Literal["seconds", "attempts"]
 """Bits of `NodeColumns.flags`."""
 
 
@@ -64,6 +65,8 @@ class Hello(WireStruct, frozen=True):
     pending: int
     leader: str = ""
     """Of a replica that does not lead: the identity of the leader."""
+    unit: TimeUnit = "seconds"
+    """Of the times of a run."""
 
 
 class NodeColumns(WireStruct, frozen=True):
@@ -97,6 +100,8 @@ class PodColumns(WireStruct, frozen=True):
 
     epoch: str
     revision: int
+    number: int
+    """Of entries."""
     node: Ints
     """The slot of the pod's node; -1: there is no such pod."""
     workload: Indexed
@@ -325,7 +330,7 @@ class RunEvents(WireStruct, frozen=True):
     epoch: str
     first: int
     total: int
-    unit: Literal["seconds", "attempts"]
+    unit: TimeUnit
     """Of all times of the run: simulated seconds, or scheduling attempts since its start."""
     end: float
     plays: bool

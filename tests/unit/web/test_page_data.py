@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from tests.builders.engine_host import Host
-from tests.builders.objects import node, pod
+from tests.builders.objects import node, pod, typed
 from tests.property.vocabulary import make_node, make_pod
 from tests.unit.web.pages import Browser, shown
 
 from stowplan.cli.main import cli
+from stowplan.web.columns import Times, flags_of
 from stowplan.web.queue_page import queue_page
+from stowplan.web.wire import JUST_JOINED
 
 NODES, PODS, EXPLAINED = 12, 40, 10
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
@@ -233,3 +237,46 @@ def test_the_queue_shows_the_head_of_each_sub_queue() -> None:
     (row,) = page.backoff
     assert (row.pod, row.attempts, row.plugins) == ("default/big-0", 1, ["NodeResourcesFit"])
     assert row.until > row.since
+
+
+def test_viewers_that_load_all_pods_at_once_share_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    with shown(tmp_path, manifest("Node", node("a")), manifest("Pod", pod("web"))) as browser:
+        cookie, original = browser.cookie, browser.source.pods
+
+        async def counted() -> Any:
+            calls.append(1)
+            return await original()
+
+        monkeypatch.setattr(browser.source, "pods", counted)
+        with ThreadPoolExecutor(10) as viewers:
+            replies = list(viewers.map(lambda _: browser.get("/api/v1/pods", Cookie=cookie), range(10)))
+        plain = browser.get("/api/v1/pods", Cookie=cookie, Accept_Encoding="identity")
+    assert len(calls) == 1
+    assert {reply.status for reply in replies} == {200}
+    assert {reply.body for reply in replies} == {plain.body}
+
+
+def test_the_number_of_pods_is_sent_also_where_all_columns_are_constant(tmp_path: Path) -> None:
+    pods = [manifest("Pod", pod(f"web-{number}", "a")) for number in range(3)]
+    with shown(tmp_path, manifest("Node", node("a")), *pods) as browser:
+        columns = browser.data("pods")
+    assert (columns["number"], columns["node"]) == (3, {"all": 0})
+
+
+@pytest.mark.parametrize(
+    ("created", "now", "start", "joined"),
+    [
+        ("2024-01-01T00:10:00Z", 700.0, 1704067200.0, True),
+        ("2024-01-01T00:10:00Z", 901.0, 1704067200.0, False),
+        ("2024-01-01T00:00:00Z", 0.0, 1704067200.0, False),
+        ("2026-05-05T00:00:00Z", 0.0, 1704067200.0, False),
+        ("2026-05-05T00:00:00Z", 0.0, 0.0, False),
+    ],
+)
+def test_a_node_has_just_joined_by_the_clock_of_the_source_only(
+    created: str, now: float, start: float, joined: bool
+) -> None:
+    made = typed(node("a"))
+    made = replace(made, metadata=replace(made.metadata, creation_timestamp=created))
+    assert bool(flags_of(made, Times(now, start)) & JUST_JOINED) == joined

@@ -4,10 +4,13 @@ import { clock, count, trimmed } from './format.js';
 import { store } from './store.js';
 import { uPlot } from './vendor/uplot.js';
 
+/** Steps of a time axis, in seconds: up to a day as clocks have them, then days. */
+const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, ...[1, 2, 7, 14, 28, 56, 112, 364].map((days) => days * 86400)];
+
 /** The text of a time of the source: a clock since the start, or the time of day of a live source. */
 export function timeText(seconds) {
   const { hello } = store;
-  if (store.run?.unit === 'attempts') return count(seconds);
+  if (hello?.unit === 'attempts') return count(seconds);
   if (hello && hello.kind !== 'simulation' && hello.kind !== 'recording' && hello.kind !== 'report' && !hello.start) {
     return new Date(seconds * 1000).toLocaleTimeString('en-GB');
   }
@@ -22,36 +25,41 @@ export function stacked(lists) {
 }
 
 /**
- * A chart: `{title, unit, height, series: [{label, colour, values, fill}], stack}`. Stacked series are drawn from the
- * last sum to the first, so that each shows its own part. Returns `{element, update(time, lists), destroy()}`.
+ * A chart: `{height, series: [{label, colour}], stack, lines}`. Stacked series are drawn from the last sum to the first, so
+ * that each shows its own part; `lines` are drawn over them, on an axis of their own. Returns `{chart, update(time, lists,
+ * lines), destroy()}`.
  */
 export function makeChart(place, options) {
   const tokens = themeTokens();
   const axis = { stroke: tokens.quiet, font: `11px ${tokens.font}`, grid: { stroke: tokens.line, width: 1 }, ticks: { show: false } };
   const order = options.stack ? [...options.series].reverse() : options.series;
+  const { lines = [] } = options;
+  const figure = (_, splits) => splits.map((value) => (value >= 10 ? count(value) : trimmed(value, 2)));
+  const range = (_, low, high) => [Math.min(0, low || 0), Math.max(options.least || 1, (high || 0) * 1.08)];
   const chart = new uPlot({
     width: Math.max(120, place.clientWidth), height: options.height, title: '', legend: { show: false },
-    padding: [8, 26, 0, 0],
+    padding: [8, lines.length ? 0 : 26, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, sync: options.sync ? { key: options.sync } : undefined },
-    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low || 0), Math.max(options.least || 1, (high || 0) * 1.08)] } },
+    scales: { x: { time: false }, y: { range }, ...(lines.length && { rate: { range } }) },
     axes: [
-      { ...axis, size: 24, values: (_, splits) => splits.map(timeText), space: 80 },
-      { ...axis, size: 46, values: (_, splits) => splits.map((value) => (value >= 10 ? count(value) : trimmed(value, 2))), space: 26 },
+      { ...axis, size: 24, values: (_, splits) => splits.map(timeText), space: 80, ...(store.hello?.unit !== 'attempts' && { incrs: TIME_STEPS }) },
+      { ...axis, size: 46, values: figure, space: 26 },
+      ...(lines.length ? [{ ...axis, side: 1, scale: 'rate', size: 40, values: figure, space: 36, grid: { show: false } }] : []),
     ],
     series: [{}, ...order.map((series) => ({
       label: series.label, stroke: tokens[series.colour] || series.colour, width: options.stack ? 0 : 1.5, points: { show: false },
-      fill: options.stack ? tokens[series.colour] || series.colour : series.fill && tokens[series.fill],
-    }))],
-  }, [[], ...order.map(() => [])], place);
+      fill: options.stack ? tokens[series.colour] || series.colour : undefined,
+    })), ...lines.map((line) => ({ label: line.label, scale: 'rate', stroke: tokens[line.colour], width: 1.5, points: { show: false } }))],
+  }, [[], ...order.map(() => []), ...lines.map(() => [])], place);
   const resize = new ResizeObserver(() => {
     if (place.clientWidth > 60 && place.clientWidth !== chart.width) chart.setSize({ width: place.clientWidth, height: options.height });
   });
   resize.observe(place);
   return {
     chart,
-    update(time, lists) {
+    update(time, lists, over = []) {
       const data = options.stack ? stacked(lists).reverse() : lists;
-      chart.setData([time, ...data]);
+      chart.setData([time, ...data, ...over]);
     },
     destroy() {
       resize.disconnect();

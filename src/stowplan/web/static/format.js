@@ -59,11 +59,12 @@ export function duration(seconds) {
   return `${Math.round(whole / 86400)} d`;
 }
 
-/** "1:30:00", or "0:41" without hours. */
+/** "1:30:00", "3 d 4:00:00". */
 export function clock(seconds) {
   const whole = Math.max(0, Math.round(seconds));
-  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return `${parts[0]}:${String(parts[1]).padStart(2, '0')}:${String(parts[2]).padStart(2, '0')}`;
+  const days = whole >= 86400 ? `${Math.floor(whole / 86400)} d ` : '';
+  const [minutes, rest] = [Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, '0'));
+  return `${days}${Math.floor((whole % 86400) / 3600)}:${minutes}:${rest}`;
 }
 
 /** The time of day in the viewer's zone. */

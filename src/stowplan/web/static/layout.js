@@ -19,12 +19,25 @@ const MIN_BLOCK_PIXELS = 92;
  * functions from slot to group name, or null.
  */
 export function groupSlots(slots, names, first, second) {
-  const ordered = [...slots].sort((a, b) => naturalOrder(names[a], names[b]));
+  const rank = ranksOf(names);
+  const ordered = [...slots].sort((a, b) => rank[a] - rank[b]);
   const columns = split(ordered, first).map(({ name, slots: members }) => (
     { name, slots: members, blocks: split(members, second) }
   ));
   if (second) alignBlocks(columns);
   return columns;
+}
+
+const ranks = new WeakMap();
+
+/** The ranks of names in natural order; kept, since comparing the names of 5,000 nodes takes 50 ms. */
+function ranksOf(names) {
+  if (!ranks.has(names)) {
+    const rank = new Uint32Array(names.length);
+    names.map((_, slot) => slot).sort((a, b) => naturalOrder(names[a], names[b])).forEach((slot, i) => { rank[slot] = i; });
+    ranks.set(names, rank);
+  }
+  return ranks.get(names);
 }
 
 function split(slots, of) {

@@ -3,10 +3,10 @@ import { flagWords } from './card.js';
 import { workloadColour } from './colouring.js';
 import { rampStep } from './colours.js';
 import { el, replaceChildren, select } from './dom.js';
-import { ageOf, amount, amountOf, count, duration, plural, resourceName, shortWorkload } from './format.js';
+import { amount, amountOf, count, duration, plural, resourceName, shortWorkload } from './format.js';
 import { map } from './map.js';
 import { apiPath, getJson } from './net.js';
-import { podRoute, sourceNow } from './panel.js';
+import { podRoute, ageNow } from './panel.js';
 import { loadPods } from './pods.js';
 import { factRows, folded, offersWhatIf, section } from './pod_parts.js';
 import { route } from './router.js';
@@ -128,7 +128,7 @@ function sortedPods(pods) {
 }
 
 function podRow(pod) {
-  const age = ageOf(pod.since, sourceNow());
+  const age = ageNow(pod.since);
   return el('tr', {},
     el('td', {}, el('a', { class: 'mono', href: podRoute(pod.pod) }, pod.pod), pod.state !== 'running' && el('small', {}, ` ${pod.state}`)),
     el('td', { class: 'number' }, amount('cpu', pod.requests.cpu || 0)), el('td', { class: 'number' }, amount('memory', pod.requests.memory || 0)),
@@ -136,7 +136,7 @@ function podRow(pod) {
 }
 
 function details(node) {
-  const age = ageOf(node.created, sourceNow());
+  const age = ageNow(node.created);
   return [
     section('Node', '', factRows([
       ['taints', node.taints.join(', ')], ['kubelet', node.kubelet], ['age', age !== null && age > 0 ? duration(age) : null],

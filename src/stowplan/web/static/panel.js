@@ -20,8 +20,13 @@ export function reasonColour(because, dark) {
   return familyColour(found ? found[1] : familyOf(because), dark);
 }
 
-/** The time of the source in milliseconds since 1970, to compute ages with. */
-export function sourceNow() {
+/** Seconds since a timestamp, by the clock of the source; null without one, and in runs whose time is attempts. */
+export function ageNow(timestamp) {
+  return store.hello?.unit === 'attempts' ? null : ageOf(timestamp, sourceNow());
+}
+
+/** The time of the source in milliseconds since 1970. */
+function sourceNow() {
   const { hello, nodes, queue } = store;
   if (!hello) return Date.now();
   if (!hello.start) return hello.kind === 'snapshot' ? (nodes?.time || 0) * 1000 || Date.now() : Date.now();
@@ -96,7 +101,7 @@ function groupItem(group, previous) {
   const content = JSON.stringify([group, Math.floor(sourceNow() / 10000)]);
   if (item.stamp === content) return item;
   item.stamp = content;
-  const age = ageOf(group.since, sourceNow());
+  const age = ageNow(group.since);
   const names = Object.keys(group.workloads || {}).map(shortWorkload);
   const workloads = names.length > 2 ? `${names[0]} and ${plural(names.length - 1, 'more workload')}` : names.join(', ');
   const link = el('a', { class: 'group', href: group.sample?.length ? podRoute(group.sample[0], { group: group.id }) : '#/pending' },

@@ -1,9 +1,9 @@
 // The Pending page: groups by sentence over the whole width, each opens to its pods; filters and sorting.
 import { byId, el, replaceChildren, select, setOptions } from './dom.js';
-import { VERDICTS, ageOf, count, duration, plural, shortWorkload, verdictClass } from './format.js';
+import { VERDICTS, count, duration, plural, shortWorkload, verdictClass } from './format.js';
 import { addKey } from './keys.js';
 import { getJson } from './net.js';
-import { podRoute, sourceNow, verdictBadge } from './panel.js';
+import { podRoute, ageNow, verdictBadge } from './panel.js';
 import { go, setQuery } from './router.js';
 import { store, subscribe } from './store.js';
 import { virtualList } from './virtual.js';
@@ -118,7 +118,7 @@ function row(entry) {
 }
 
 function groupRow(group) {
-  const age = ageOf(group.since, sourceNow());
+  const age = ageNow(group.since);
   const names = Object.keys(group.workloads || {}).map(shortWorkload);
   const open = group.id === state.open;
   return el('div', { class: 'pending-row' },
@@ -139,7 +139,7 @@ function podRow({ group, index }) {
   const page = state.pages.get(`${group.id}/${Math.floor(index / PAGE_PODS)}`);
   const pod = page?.rows?.[index % PAGE_PODS];
   if (!pod) return el('div', { class: 'pending-row pod' }, el('span', {}), el('span', { class: 'quiet' }, 'Loading…'));
-  const age = ageOf(pod.since, sourceNow());
+  const age = ageNow(pod.since);
   return el('div', { class: 'pending-row pod' },
     el('span', {}), el('span', { class: 'mono cut', title: pod.pod }, pod.pod), el('span', { class: 'quiet' }, pod.place),
     el('span', { class: 'quiet cut' }, [shortWorkload(pod.workload), pod.priority ? `priority ${count(pod.priority)}` : ''].filter(Boolean).join(', ')),

@@ -1,7 +1,7 @@
 // Parts that both pages of pods share: sentence box, raw JSON, tables of facts, the line of facts below the name.
 import { copyButton, el } from './dom.js';
-import { amount, ageOf, count, duration, plural, resourceName, verdictClass } from './format.js';
-import { sourceNow } from './panel.js';
+import { amount, count, duration, plural, resourceName, verdictClass } from './format.js';
+import { ageNow } from './panel.js';
 import { route } from './router.js';
 import { store } from './store.js';
 
@@ -49,7 +49,7 @@ export function workloadLink(pod) {
 /** Facts below the name of a pending pod: its group, how long it waits, attempts. */
 export function pendingFacts(explanation, group) {
   const { pod, queue } = explanation;
-  const age = ageOf(pod.since, sourceNow());
+  const age = ageNow(pod.since);
   const parts = [];
   if (group && group.pods > 1) parts.push(`one of ${count(group.pods)}`);
   const workload = workloadLink(pod);

@@ -26,8 +26,9 @@ export function resetPods() {
 }
 
 export function takePods(answer) {
-  const node = answer.node;
-  const length = Array.isArray(node) ? node.length : answer.workload.index.length || 0;
+  const { node, number: length } = answer;
+  // Events of the stream may be newer than the columns; they have absolute values, so some may come again.
+  store.nodes.revision = Math.min(store.nodes.revision, answer.revision);
   const requests = Object.fromEntries(
     Object.entries(answer.requests).map(([name, column]) => [name, expandColumn(column, length)]),
   );
@@ -74,6 +75,7 @@ function takePodChanges(data) {
   const node = expandColumn(data.node, number);
   const workload = expandColumn(data.workload.index, number);
   const priority = expandColumn(data.priority, number);
+  const requests = Object.entries(data.requests).map(([resource, column]) => [resource, expandColumn(column, number)]);
   data.pod.forEach((pod, i) => {
     const name = data.workload.values[workload[i]];
     let at = pods.workloads.indexOf(name);
@@ -81,9 +83,9 @@ function takePodChanges(data) {
     pods.node[pod] = node[i];
     pods.workload[pod] = at;
     pods.priority[pod] = priority[i];
-    for (const [resource, column] of Object.entries(data.requests)) {
+    for (const [resource, column] of requests) {
       pods.requests[resource] ||= new Array(pods.length).fill(0);
-      pods.requests[resource][pod] = expandColumn(column, number)[i];
+      pods.requests[resource][pod] = column[i];
     }
     if (pods.names) pods.names[pod] = data.name[i];
   });

@@ -1,12 +1,11 @@
 // The Queue page: charts over time, the first pods of each sub-queue, the latest events of the scheduling loop.
-import { makeChart } from './charts.js';
+import { makeChart, timeText } from './charts.js';
 import { el, replaceChildren } from './dom.js';
 import { count, duration, plural } from './format.js';
 import { getJson } from './net.js';
 import { podRoute } from './panel.js';
 import { route } from './router.js';
 import { store, subscribe } from './store.js';
-import { timeText } from './charts.js';
 
 const REFRESH_MILLISECONDS = 1500;
 const MAX_FEED_ROWS = 200;
@@ -33,12 +32,7 @@ export const queueView = {
     const load = () => loadQueue(tables, feed, signal);
     let timer = null;
     const later = () => { timer ||= setTimeout(() => { timer = null; load(); }, REFRESH_MILLISECONDS); };
-    let unit = store.run?.unit;
-    const relabel = () => {
-      if (store.run?.unit !== unit) drawn.forEach(({ chart }) => chart.redraw(false, true));
-      unit = store.run?.unit;
-    };
-    const ends = [subscribe('run', relabel), subscribe('queue', later), subscribe('pending', later), subscribe('history', draw), subscribe('feed', later)];
+    const ends = [subscribe('queue', later), subscribe('pending', later), subscribe('history', draw), subscribe('feed', later)];
     signal.addEventListener('abort', () => {
       ends.forEach((end) => end());
       clearTimeout(timer);

@@ -1,5 +1,5 @@
 // The state of a run at any time: its events are replayed on columns of nodes and pods, from the nearest checkpoint.
-import { NOT_READY, expandColumn } from './store.js';
+import { JOINED, NOT_READY, expandColumn } from './store.js';
 
 export const RUN_BOUND = 0;
 export const RUN_GONE = 1;
@@ -8,10 +8,36 @@ export const RUN_LEFT = 3;
 export const RUN_FAILED = 4;
 export const RUN_EVICTED = 5;
 export const RUN_CREATED = 6;
+export const RUN_REMOVED = 7; // made here: a node that left is crossed for a while, and then not there
 export const POD_PENDING = -1;
 const POD_NOT_THERE = -2;
 const NO_NODE = 16;
 const CHECKPOINT_EVENTS = 20000;
+const CROSSED_SHARE = 0.03; // of the run, for nodes that left
+
+/** The columns of events as typed arrays, with the removal of nodes that left and did not come back. */
+function columnsOf({ dt, kind, pod, node, end }) {
+  const most = dt.length + kind.reduce((sum, each) => sum + (each === RUN_LEFT), 0);
+  const made = { times: new Float64Array(most), kind: new Uint8Array(most), pod: new Int32Array(most), node: new Int32Array(most) };
+  const leaving = []; // [time, node], the first to go first
+  let length = 0;
+  let sum = 0;
+  const add = (time, ...values) => {
+    made.times[length] = time;
+    [made.kind[length], made.pod[length], made.node[length]] = values;
+    length += 1;
+  };
+  for (let i = 0; i < dt.length; i += 1) {
+    sum += dt[i];
+    const time = sum / 1000;
+    while (leaving.length && leaving[0][0] <= time) add(leaving[0][0], RUN_REMOVED, -1, leaving.shift()[1]);
+    if (kind[i] === RUN_LEFT) leaving.push([time + CROSSED_SHARE * end, node[i]]);
+    else if (kind[i] === RUN_JOINED && leaving.length) leaving.splice(0, leaving.length, ...leaving.filter((entry) => entry[1] !== node[i]));
+    add(time, kind[i], pod[i], node[i]);
+  }
+  for (const [time, name] of leaving) if (time <= end) add(time, RUN_REMOVED, -1, name);
+  return Object.fromEntries(Object.entries(made).map(([name, column]) => [name, column.subarray(0, length)]));
+}
 
 /**
  * `events` is the answer `run/events`, `nodes` the columns at the end of the run, with the lost nodes among them, `pods` the
@@ -20,16 +46,16 @@ const CHECKPOINT_EVENTS = 20000;
  */
 export class Replay {
   constructor(events, nodes, pods) {
-    this.events = events;
-    this.times = new Float64Array(events.dt.length);
-    let sum = 0;
-    events.dt.forEach((dt, i) => { this.times[i] = (sum += dt) / 1000; });
+    const { times, ...columns } = columnsOf(events);
+    this.times = times;
+    this.events = { ...events, dt: null, ...columns };
     this.slots = Int32Array.from(events.nodes, (name) => nodes.slotOf.get(name) ?? -1);
     this.number = pods.length;
     this.requests = Object.fromEntries(nodes.resources.map((name) => [name,
       name === 'pods' ? new Float64Array(this.number).fill(1) : Float64Array.from(expandColumn(pods.requests[name] ?? { all: 0 }, this.number))]));
     this.ready = Uint8Array.from(nodes.flags);
-    for (const slot of this.slots) if (slot >= 0) this.ready[slot] &= ~NO_NODE;
+    for (const slot of this.slots) if (slot >= 0) this.ready[slot] &= ~(NO_NODE | JOINED);
+    this.amounts = Object.entries(this.requests);
     this.state = this.startState(nodes);
     this.position = 0;
     this.checkpoints = [copyState(this.state)];
@@ -69,7 +95,7 @@ export class Replay {
   }
 
   move(state, pod, slot, sign) {
-    for (const [name, amounts] of Object.entries(this.requests)) state.requested[name][slot] += sign * amounts[pod];
+    for (const [name, amounts] of this.amounts) state.requested[name][slot] += sign * amounts[pod];
   }
 
   /** Applies one event; returns the slot that it changed, or -1. */
@@ -96,6 +122,9 @@ export class Replay {
         return -1;
       case RUN_LEFT:
         state.flags[slot] = NOT_READY;
+        return slot;
+      case RUN_REMOVED:
+        state.flags[slot] = NO_NODE;
         return slot;
       case RUN_JOINED:
         state.flags[slot] = this.ready[slot];

@@ -37,5 +37,5 @@ export function queueAt(time, replay) {
   const counts = Object.fromEntries(Object.entries(history.queues).map(([name, list]) => [name, list[at]]));
   let pods = 0;
   for (const node of replay.state.node) if (node >= 0) pods += 1;
-  return { time, counts, bound: history.bound[at], failed: history.failed[at], pods, nodes: store.nodes.length };
+  return { time, counts, bound: history.bound[at], failed: history.failed[at], pods };
 }

@@ -103,7 +103,7 @@ function figures() {
   const slots = liveSlots();
   const pods = queue?.pods ?? Math.round(sums('pods', slots)[0]) ?? hello.pods;
   const shown = [['Nodes', count(slots.length)], ['Pods', count(pods)]];
-  if (queue && store.run?.unit !== 'attempts') shown.push(['Pods/s', count(queue.bound)]);
+  if (queue && hello.unit !== 'attempts') shown.push(['Pods/s', count(queue.bound)]);
   const wait = history?.waits?.p99?.findLast?.((value) => value > 0);
   if (wait !== undefined) shown.push(['Wait p99', ...duration(wait).split(' ')]);
   for (const resource of nodes.resources) {

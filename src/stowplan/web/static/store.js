@@ -142,6 +142,7 @@ const EVENTS = {
     publish('nodes', { all: true });
   },
   left(data) {
+    store.nodes.names = [...store.nodes.names];
     for (const slot of data.slot) {
       store.nodes.slotOf.delete(store.nodes.names[slot]);
       store.nodes.names[slot] = '';
@@ -183,6 +184,7 @@ function joinNodes(data) {
   const { slot: slots, nodes: added } = data;
   const length = Math.max(nodes.length, ...slots.map((slot) => slot + 1));
   nodes.length = length;
+  nodes.names = [...nodes.names];
   nodes.flags = grown(nodes.flags, length);
   nodes.created = grown(nodes.created, length);
   setIndexed(nodes.taints, added.taints, slots, length);

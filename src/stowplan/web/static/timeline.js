@@ -6,20 +6,23 @@ import { addKey } from './keys.js';
 import { flashSlots } from './map.js';
 import { getJson } from './net.js';
 import { loadPods } from './pods.js';
-import { RUN_BOUND, RUN_EVICTED, RUN_FAILED, RUN_JOINED, RUN_LEFT, Replay } from './replay.js';
+import { RUN_BOUND, RUN_EVICTED, RUN_FAILED, RUN_JOINED, RUN_LEFT, RUN_REMOVED, Replay } from './replay.js';
 import { currentRoute, setQuery } from './router.js';
 import { pendingAt, queueAt } from './run_lists.js';
 import { applyEvent, publish, store, subscribe } from './store.js';
 
 const HEIGHT_PIXELS = 112;
 const HANDLE_EDGE_PIXELS = 5;
-const SECONDS_SPEEDS = [[1, '×1'], [4, '×4'], [16, '×16'], [60, '×60'], [600, '×600'], [0, 'as fast as drawn']];
-const ATTEMPT_SPEEDS = [[1, '1 a second'], [10, '10 a second'], [50, '50 a second'], [200, '200 a second'], [1000, '1,000 a second'], [0, 'as fast as drawn']];
+const SECONDS_SPEEDS = [1, 4, 16, 60, 600, 3600, 21600, 86400];
+const ATTEMPT_SPEEDS = [1, 10, 50, 200, 1000, 5000];
+const SHORTEST_PLAY_SECONDS = 4;
+const USUAL_PLAY_SECONDS = { seconds: 120, attempts: 30 };
 const NOTABLE = new Set([RUN_EVICTED, RUN_FAILED, RUN_JOINED, RUN_LEFT]);
 const MAX_FLASHES = 400;
 const LISTS_MILLISECONDS = 250;
 const FRAMES_IN_ALL = 480;
 const SERIES = ['unschedulable', 'backoff', 'active', 'gated'];
+const RATE = 'bound a second';
 
 /** The timeline's state, for tests: `replay` once the events are loaded. */
 export const timeline = { replay: null, seek: seekTo, time: 0, playing: false, speed: 1 };
@@ -57,18 +60,23 @@ function build(place, run) {
   const time = el('strong', { class: 'timeline-time' });
   const end = el('span', { class: 'quiet' });
   const speed = el('div', { class: 'timeline-speed', hidden: !run });
-  parts = { box, marks, handle, play, time, end, speed, chart: null };
+  const keys = el('p', { class: 'timeline-keys' });
+  parts = { box, marks, handle, play, time, end, speed, keys, chart: null };
   replaceChildren(place,
     run && el('div', { class: 'timeline-tools' }, el('div', { class: 'timeline-now' }, play, el('div', {}, time, end)), speed),
     el('div', { class: 'timeline-body' },
-      el('p', { class: 'timeline-keys' }, SERIES.slice(0, 3).reverse().map((name) => el('span', { class: 'key' }, el('i', { class: `swatch line-${name}` }), name))),
-      box, marks, handle));
+      keys, box, marks, handle));
   place.classList.toggle('with-run', run);
   parts.chart = chartIn(box);
 }
 
 function chartIn(box) {
-  return makeChart(box, { series: SERIES.map((name) => ({ label: name, colour: name })), stack: true, height: HEIGHT_PIXELS });
+  const lines = hasRate() ? [{ label: RATE, colour: 'rate' }] : [];
+  return makeChart(box, { series: SERIES.map((name) => ({ label: name, colour: name })), stack: true, height: HEIGHT_PIXELS, lines });
+}
+
+function hasRate() {
+  return store.hello.unit !== 'attempts';
 }
 
 function playIcon(playing) {
@@ -80,7 +88,10 @@ function drawHistory() {
   const { history } = store;
   if (!parts || !history?.time.length) return;
   const { length } = history.time;
-  parts.chart.update(history.time, SERIES.map((name) => history.queues[name] || new Array(length).fill(0)));
+  parts.chart.update(history.time, SERIES.map((name) => history.queues[name] || new Array(length).fill(0)), hasRate() ? [history.bound] : []);
+  const shownSeries = SERIES.filter((name) => name !== 'gated' || history.queues.gated?.some((pods) => pods > 0));
+  replaceChildren(parts.keys, hasRate() && el('span', { class: 'key' }, el('i', { class: 'swatch line-rate flat' }), RATE),
+    shownSeries.reverse().map((name) => el('span', { class: 'key' }, el('i', { class: `swatch line-${name}` }), name)));
   const { bbox } = parts.chart.chart;
   const scale = globalThis.devicePixelRatio || 1;
   for (const [part, edge] of [[parts.handle, HANDLE_EDGE_PIXELS], [parts.marks, 0]]) {
@@ -106,17 +117,23 @@ async function startRun() {
   await loadRun();
   const { events } = timeline.replay;
   parts.handle.max = events.end;
-  const speeds = events.unit === 'attempts' ? ATTEMPT_SPEEDS : SECONDS_SPEEDS;
-  timeline.speed = events.unit === 'attempts' ? ATTEMPT_SPEEDS.find(([speed]) => speed && events.end / speed < 30)?.[0] ?? 1000 : 1;
-  replaceChildren(parts.speed, select('Speed', speeds.map(([value, text]) => [String(value), text]), String(timeline.speed), (value) => { timeline.speed = Number(value); }));
+  drawSpeeds(events);
   drawHistory();
-  parts.chart.chart.redraw(false, true);
   if (wanted !== null && Number.isFinite(Number(wanted))) seekTo(Number(wanted));
   else if (events.plays) {
     seekTo(0);
     togglePlay();
   } else showTime();
   document.documentElement.dataset.run = 'ready';
+}
+
+/** Speeds up to one at which the run takes a few seconds; chosen is one at which it takes at most two minutes. */
+function drawSpeeds({ end, unit }) {
+  const all = unit === 'attempts' ? ATTEMPT_SPEEDS : SECONDS_SPEEDS;
+  const speeds = all.filter((speed, i) => i < 5 || end / speed >= SHORTEST_PLAY_SECONDS);
+  timeline.speed = speeds.find((speed) => end / speed <= USUAL_PLAY_SECONDS[unit]) ?? speeds.at(-1);
+  const texts = speeds.map((speed) => [String(speed), unit === 'attempts' ? `${count(speed)} a second` : `×${count(speed)}`]);
+  replaceChildren(parts.speed, select('Speed', [...texts, ['0', 'as fast as drawn']], String(timeline.speed), (value) => { timeline.speed = Number(value); }));
 }
 
 /** Loads the events, and adds the nodes that were lost during the run to the columns. */
@@ -127,9 +144,8 @@ function loadRun() {
       const slots = events.lost.name.map((_, i) => nodes.length + i);
       applyEvent('joined', { slot: slots, nodes: events.lost });
     }
-    store.run = { ...store.run, unit: events.unit, end: events.end };
     timeline.replay = new Replay(events, nodes, pods);
-    timeline.replay.seek(events.dt.length);
+    timeline.replay.seek(timeline.replay.times.length);
     timeline.time = events.end;
     Object.assign(nodes, { requested: timeline.replay.state.requested, flags: timeline.replay.state.flags });
     publish('nodes', { all: true });
@@ -162,16 +178,16 @@ function allSlots() {
   return Array.from({ length: store.nodes.length }, (_, slot) => slot);
 }
 
-/** Whether nodes joined between two positions: then cells are arranged again. */
+/** Whether nodes joined or went between two positions: then cells are arranged again. */
 function structureChanged(from, to) {
   const { kind } = timeline.replay.events;
-  for (let i = Math.min(from, to); i < Math.max(from, to); i += 1) if (kind[i] === RUN_JOINED) return true;
+  for (let i = Math.min(from, to); i < Math.max(from, to); i += 1) if (kind[i] === RUN_JOINED || kind[i] === RUN_REMOVED) return true;
   return false;
 }
 
 function showPods() {
   const { node } = timeline.replay.state;
-  store.pods.node = Array.from(node);
+  store.pods.node = node;
   store.pods.byNode = null;
   publish('pods');
 }
