@@ -17,7 +17,7 @@ from stowplan.framework.explanation import Explanation, PendingPods, PlacedExpla
 from stowplan.insight.slices import Slices
 from stowplan.insight.workloads import Workload, WorkloadReference
 from stowplan.web.owner import unchanged
-from stowplan.web.report import report
+from stowplan.web.report import ANSWER_PATH_SAFE, report
 from stowplan.web.source import StateSource
 from stowplan.web.what_if import ComparedRuns, RunMaps
 from stowplan.web.wire import Hello, Indexed, ListedGroup, NodeColumns, NodeMap, PendingPage
@@ -176,4 +176,4 @@ async def _add_pod(source: StateSource, answers: dict[str, Any], key: str) -> No
 
 def _escaped(text: str) -> str:
     """As the page's encodeURIComponent does."""
-    return quote(text, safe="!'()*~-._")
+    return quote(text, safe=ANSWER_PATH_SAFE)

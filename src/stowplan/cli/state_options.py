@@ -16,7 +16,7 @@ from stowplan.cli.streams import print_notes
 
 if TYPE_CHECKING:
     from stowplan.cli.remote_scheduler import RemoteScheduler
-    from stowplan.cli.state import RunOptions, State
+    from stowplan.cli.state import RunOptions, State, StateOptions
     from stowplan.config.releases import Release
 
 
@@ -60,27 +60,33 @@ class StateRequest(NamedTuple):
     def open(self, options: RunOptions | None = None) -> Iterator[State]:
         """The state; its notes are printed to standard error. Raises StowplanError, or UsageError without a source."""
         from stowplan.cli.profiles import load_config
-        from stowplan.cli.state import ClusterLogin, StateOptions, open_state
-        from stowplan.simulator.input import InputOptions
+        from stowplan.cli.state import open_state
 
         self.check_usage()
         if "://" in self.origin:
             raise click.UsageError("A running scheduler answers 'explain' and 'why-not' only; use a snapshot.")
         registered = load_plugins(self.plugins)
         config = load_config(self.config_file, registered, self.effective_release())
-        source = StateOptions(
-            (self.base, *self.names) if self.base else self.names,
-            ClusterLogin(self.kubeconfig, self.context) if self.from_cluster else None,
-            self.origin,
-            InputOptions(self.namespace),
-            default_config=self.config_file is None,
-        )
+        source = self.source()
         with ExitStack() as stack:
             with Progress() as progress, print_notes() as notes:
                 state = stack.enter_context(
                     open_state(source, config, registered, notes=notes, progress=progress, options=options)
                 )
             yield state
+
+    def source(self) -> StateOptions:
+        """What the options name."""
+        from stowplan.cli.state import ClusterLogin, StateOptions
+        from stowplan.simulator.input import InputOptions
+
+        return StateOptions(
+            (self.base, *self.names) if self.base else self.names,
+            ClusterLogin(self.kubeconfig, self.context) if self.from_cluster else None,
+            self.origin,
+            InputOptions(self.namespace),
+            default_config=self.config_file is None,
+        )
 
     def effective_release(self) -> Release:
         """The release of --emulated-version, else that of the cluster, else the latest one."""

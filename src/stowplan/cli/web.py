@@ -46,6 +46,12 @@ class WebOptions(NamedTuple):
 @click.command(cls=Command)
 @state_options
 @click.option(
+    "--recording",
+    default="",
+    metavar="FILE",
+    help="Show a run that 'simulate', 'what-if' or 'diff' wrote with -o html.",
+)
+@click.option(
     "--port",
     type=click.IntRange(0, 65535),
     help=f"Port of the page; 0 for any free one. By default {DEFAULT_PORT}, or the next free port.",
@@ -76,6 +82,7 @@ class WebOptions(NamedTuple):
 )
 def web(
     request: StateRequest,
+    recording: str,
     port: int | None,
     open_browser: bool,
     address: str,
@@ -95,6 +102,7 @@ def web(
     Examples:
       stowplan web -f cluster.yaml --open
       stowplan web --from cluster.json.gz
+      stowplan web --recording run.html
       stowplan web --from-cluster
       stowplan web --from https://10.0.0.7:10259
 
@@ -105,6 +113,11 @@ def web(
     """
     _check_address(address, certificate_file, key_file, plain_http)
     options = WebOptions(address, port, allowed_hosts, certificate_file, key_file, open_browser)
+    if recording:
+        if request.base or request.origin or request.from_cluster or request.names:
+            raise click.UsageError("--recording has a state of its own; leave out the other one.")
+        _serve_recording(recording, options)
+        return
     remote = request.remote()
     if remote is not None:
         _serve_scheduler(remote, options)
@@ -119,12 +132,25 @@ def web(
 
 def serve_state(state: State, options: WebOptions) -> None:
     """Serves the page of a state until it is interrupted."""
-    from stowplan.cli.web_what_if import offer_what_if
+    from stowplan.cli.web_what_if import StateWhatIf, offer_what_if
 
     with _source(state) as source:
-        offer_what_if(source, state)
+        offer_what_if(source, StateWhatIf(state))
         with _serving(*pages_of(source), options):
             _wait()
+
+
+def _serve_recording(file: str, options: WebOptions) -> None:
+    """The page of a recorded run."""
+    from stowplan.cli.web_recording import add_recorded_pages, no_stream, read_recording
+    from stowplan.serving.pages import Pages
+    from stowplan.web.assets import add_asset_pages, read_assets
+
+    pages = Pages()
+    add_recorded_pages(pages, read_recording(file))
+    add_asset_pages(pages, read_assets())
+    with _serving(pages, no_stream, options):
+        _wait()
 
 
 def _serve_scheduler(remote: RemoteScheduler, options: WebOptions) -> None:
@@ -145,12 +171,14 @@ def _serve_cluster(request: StateRequest, options: WebOptions) -> None:
     """The page of a cluster, which is watched."""
     from stowplan.cli.profiles import load_config
     from stowplan.cli.web_cluster import WatchedCluster
+    from stowplan.cli.web_what_if import ClusterWhatIf, offer_what_if
     from stowplan.cluster.kubeconfig import load_connection
 
     request.check_usage()
     registered = load_plugins(request.plugins)
     config = load_config(request.config_file, registered, request.effective_release())
     watched = WatchedCluster(load_connection(request.kubeconfig, context=request.context), config, registered)
+    offer_what_if(watched.source, ClusterWhatIf(request.source(), config, registered))
     click.echo("stowplan: reading the cluster", err=True)
     with ExitStack() as stack:
         watched.run(lambda: stack.enter_context(_serving(*pages_of(watched.source), options)))

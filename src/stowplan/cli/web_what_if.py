@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stowplan.cache import Cluster
-from stowplan.cli.state import State
+from stowplan.cli.state import RunOptions, State, StateOptions, open_state
 from stowplan.cli.streams import STDIN
+from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
 from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Factory
 from stowplan.simulator.what_if import parsing
 from stowplan.simulator.what_if.answer import WhatIfQuestion, what_if_and_run
+from stowplan.simulator.what_if.effects import Effects
 from stowplan.simulator.what_if.run import ClusterRun, Setup
+from stowplan.simulator.what_if.serialized import raw_json
 from stowplan.simulator.what_if.text import what_if_lines
+from stowplan.simulator.what_if.workload_changes import ApplyManifests
 from stowplan.web.columns import Times, copy_nodes
 from stowplan.web.mirror import Mirror
 from stowplan.web.source import StateSource
@@ -25,28 +30,43 @@ from stowplan.web.wire import NodeMap
 _TEXT_WIDTH = 100
 _NUMBER_OF_VALUES = {
     "add": 2, "drain": 1, "fail": 1, "cordon": 1, "uncordon": 1, "taint": 2, "label": 2, "set": 2, "scale": 1,
-    "delete": 1, "weight": 1, "without": 1, "again": 1,
+    "delete": 1, "weight": 1, "without": 1, "again": 1, "apply": 1,
 }  # fmt: skip
 
 
-def offer_what_if(source: StateSource, state: State) -> None:
+class PastedManifests(ApplyManifests, frozen=True):
+    """Manifests that were pasted into the page."""
+
+    def apply(self, run: ClusterRun, effects: Effects) -> str:
+        super().apply(run, effects)
+        return "with the pasted manifests applied"
+
+
+def check_changes(changes: list[ChangeOption]) -> None:
+    """Raises InputError for changes that are not valid."""
+    for change in changes:
+        _parsed(change)
+    if sum(change.option == "apply" for change in changes) > 1:
+        raise InputError("manifests are pasted once; separate them by ---")
+
+
+def offer_what_if(source: StateSource, host: WhatIfHost) -> None:
     """Lets the page ask about changes of the state."""
-    source.what_if = WhatIfRuns(StateWhatIf(state))
+    source.what_if = WhatIfRuns(host)
     source.shown.features += ["what-if", "compare"]
 
 
-class StateWhatIf(WhatIfHost):
+class StateWhatIf:
     """Answers about a state at rest, which is only read."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def check(self, changes: list[ChangeOption]) -> None:
-        for change in changes:
-            _parsed(change)
+        check_changes(changes)
 
     def command(self, changes: list[ChangeOption]) -> str:
-        return what_if_command(self._state, changes)
+        return what_if_command(self._state.source, changes)
 
     def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
         state = self._state
@@ -58,7 +78,28 @@ class StateWhatIf(WhatIfHost):
         question = WhatIfQuestion(tuple(_parsed(change) for change in changes), state.namespace)
         answer, changed = what_if_and_run(run, question)
         maps = RunMaps(before=before, after=map_of(changed.simulation.engine.cluster))
-        return WhatIfResult(answer.sentence, answer, tuple(what_if_lines(answer, _TEXT_WIDTH)), maps)
+        return WhatIfResult(answer.sentence, raw_json(answer), tuple(what_if_lines(answer, _TEXT_WIDTH)), maps)
+
+
+class ClusterWhatIf:
+    """Answers about a cluster, whose objects are read again for each question, as `stowplan what-if` reads them."""
+
+    def __init__(
+        self, source: StateOptions, config: KubeSchedulerConfiguration, plugins: Mapping[str, Factory]
+    ) -> None:
+        self._source = source
+        self._config = config
+        self._plugins = plugins
+
+    def check(self, changes: list[ChangeOption]) -> None:
+        check_changes(changes)
+
+    def command(self, changes: list[ChangeOption]) -> str:
+        return what_if_command(self._source, changes)
+
+    def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
+        with open_state(self._source, self._config, self._plugins, options=RunOptions(always=True)) as state:
+            return StateWhatIf(state).compute(changes, on_step)
 
 
 def map_of(cluster: Cluster) -> NodeMap:
@@ -68,9 +109,8 @@ def map_of(cluster: Cluster) -> NodeMap:
     return mirror.map()
 
 
-def what_if_command(state: State, changes: list[ChangeOption]) -> str:
+def what_if_command(source: StateOptions, changes: list[ChangeOption]) -> str:
     """The command line that asks the same; empty for a state that no command line reads, such as that of the demo."""
-    source = state.source
     if any(name != STDIN and not os.path.exists(name) for name in source.names):
         return ""
     words = ["stowplan", "what-if"]
@@ -87,6 +127,8 @@ def what_if_command(state: State, changes: list[ChangeOption]) -> str:
     for change in changes:
         if change.option == "add":
             words += ["--add", change.value[0], "--like", change.value[1]]
+        elif change.option == "apply":
+            words += ["-f", STDIN]
         else:
             words += [f"--{change.option}", *change.value]
     return shlex.join(words)
@@ -98,4 +140,7 @@ def _parsed(change: ChangeOption) -> Any:
         raise InputError(f"{change.option}: not a change, or not the values of one")
     if change.option == "add":
         return parsing.nodes_like(parsing.number(change.value[0], "--add"), change.value[1])
+    if change.option == "apply":
+        content = change.value[0].encode()
+        return PastedManifests(STDIN, lambda name: content)
     return parsing.change(change.option, change.value if len(change.value) > 1 else change.value[0])

@@ -144,6 +144,7 @@ def _report(run: ClusterRun, question: WhatIfQuestion, state: State) -> WhatIfAn
     from stowplan.cli.report import print_comparison
     from stowplan.cli.web_what_if import map_of
     from stowplan.simulator.what_if.answer import what_if_and_run
+    from stowplan.simulator.what_if.serialized import raw_json
     from stowplan.simulator.what_if.text import what_if_lines
     from stowplan.web.what_if import ComparedRuns, RunMaps
 
@@ -153,7 +154,9 @@ def _report(run: ClusterRun, question: WhatIfQuestion, state: State) -> WhatIfAn
     answer, changed = what_if_and_run(copy, question)
     maps = RunMaps(before=before, after=map_of(changed.simulation.engine.cluster))
     text = tuple(what_if_lines(answer, _TEXT_WIDTH))
-    compared = ComparedRuns(id="1", state="done", command="", sentence=answer.sentence, answer=answer, text=text)
+    compared = ComparedRuns(
+        id="1", state="done", command="", sentence=answer.sentence, answer=raw_json(answer), text=text
+    )
     print_comparison(compared, maps, state, "#/what-if")
     return answer
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import io
 import re
+import zlib
 from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 import msgspec
 
+from stowplan.errors import StowplanError
 from stowplan.web.assets import Asset, read_assets
 
 _START_MODULE, _VIEWS_MODULE, _NET_MODULE = "app.js", "views.js", "net.js"
@@ -29,6 +32,10 @@ _POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; img-src data:; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
+_DATA = re.compile(rb'<script type="text/plain" id="data">([A-Za-z0-9+/=]*)</script>')
+MAX_REPORT_BYTES = 1024**3
+ANSWER_PATH_SAFE = "!'()*~-._"
+"""Characters that the page's encodeURIComponent leaves as they are."""
 _BOOT = """
 const packed = Uint8Array.from(atob(document.getElementById('data').textContent), (letter) => letter.charCodeAt(0));
 const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
@@ -38,6 +45,29 @@ new Response(stream).json().then(({ start, answers }) => {
   return {app}.startPage(() => Promise.resolve({views}));
 });
 """
+
+
+class InvalidReportError(StowplanError):
+    """A file that is not a report."""
+
+
+class _Contents(msgspec.Struct):
+    answers: dict[str, msgspec.Raw]
+
+
+def report_answers(content: bytes) -> dict[str, msgspec.Raw]:
+    """The answers of a report by their path. Raises InvalidReportError."""
+    found = _DATA.search(content)
+    if found is None:
+        raise InvalidReportError("there is no data of a report in it")
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(base64.b64decode(found[1]))) as packed:
+            data = packed.read(MAX_REPORT_BYTES + 1)
+        if len(data) > MAX_REPORT_BYTES:
+            raise InvalidReportError(f"it has more than {MAX_REPORT_BYTES:,} bytes of data")
+        return msgspec.json.decode(data, type=_Contents).answers
+    except (ValueError, OSError, EOFError, zlib.error, msgspec.DecodeError) as problem:
+        raise InvalidReportError(str(problem)) from problem
 
 
 def report(answers: Mapping[str, Any], start: str = "#/map", title: str = "Stowplan") -> bytes:

@@ -107,7 +107,8 @@ class WhatIfRuns:
         self._host = host
         self._time_limit = time_limit
         self._runs: dict[str, ComparedRuns] = {}
-        self._maps: dict[str, RunMaps] = {}
+        self._maps: dict[str, msgspec.Raw] = {}
+        """As JSON, which takes less memory than columns."""
         self._attempts = 0
         self._task: asyncio.Task[None] | None = None
         self._number = 0
@@ -141,7 +142,7 @@ class WhatIfRuns:
             return msgspec.structs.replace(run, attempts=self._attempts)
         return run
 
-    def maps(self, run_id: str) -> RunMaps | None:
+    def maps(self, run_id: str) -> msgspec.Raw | None:
         return self._maps.get(run_id)
 
     def finished(self) -> list[ComparedRuns]:
@@ -159,6 +160,7 @@ class WhatIfRuns:
 
         try:
             result = await asyncio.to_thread(self._host.compute, changes, on_step)
+            self._maps[run.id] = msgspec.Raw(await asyncio.to_thread(msgspec.json.encode, result.maps))
         except Exception as problem:
             message = str(problem)
             if not isinstance(problem, StowplanError):
@@ -166,7 +168,6 @@ class WhatIfRuns:
                 message = "an unexpected error occurred; the server's log has the details"
             self._runs[run.id] = msgspec.structs.replace(run, state="failed", message=message)
             return
-        self._maps[run.id] = result.maps
         self._runs[run.id] = msgspec.structs.replace(
             run, state="done", attempts=self._attempts, sentence=result.sentence, answer=result.answer, text=result.text
         )

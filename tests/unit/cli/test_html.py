@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from tests.unit.web.test_report import contents
 
 from stowplan.cli.main import cli
+from stowplan.cli.web_recording import add_recorded_pages, read_recording
+from stowplan.serving.pages import PageRequest, Pages
 
 CLUSTER = """
 {kind: Node, metadata: {name: ant}, status: {allocatable: {cpu: "1", memory: 4Gi, pods: "10"}}}
@@ -43,7 +47,7 @@ class Checker(HTMLParser):
 
 def run(arguments: str, folder: Path) -> Result:
     (folder / "cluster.yaml").write_text(CLUSTER)
-    command, *rest = arguments.split()
+    command, *rest = arguments.replace("-f cluster.yaml", f"-f {folder / 'cluster.yaml'}").split()
     return CliRunner().invoke(cli, [command, "-f", str(folder / "cluster.yaml"), *rest, "-o", "html"])
 
 
@@ -67,6 +71,7 @@ def test_answers_without_views(tmp_path: Path) -> None:
         ("explain a", 0, "#/pod/default/a", "points/default/a", "default/a"),
         ("explain", 3, "#/pending", "pending", "default/b"),
         ("what-if --drain ant", 0, "#/what-if", "run/1", "Without node ant"),
+        ("what-if --cordon ant -f cluster.yaml", 3, "#/what-if", "run/1", "cluster.yaml applied"),
         ("what-if --fit b", 3, "#/what-if", "run/1", "replicas"),
         ("diff default default", 0, "#/compare", "run/1", "No difference"),
     ],
@@ -83,3 +88,36 @@ def test_reports(arguments: str, status: int, start: str, path: str, text: str, 
             "answers"
         ].keys()
         assert run(arguments, tmp_path).stdout_bytes == result.stdout_bytes
+
+
+def test_a_report_is_a_recording_for_the_page(tmp_path: Path) -> None:
+    file = tmp_path / "run.html"
+    file.write_bytes(run("simulate", tmp_path).stdout_bytes)
+    pages, recorded = Pages(), read_recording(str(file))
+    add_recorded_pages(pages, recorded)
+
+    def get(path: str, **query: str) -> Any:
+        request = PageRequest("GET", f"/api/v1/{path}", {name: [value] for name, value in query.items()})
+        handler = pages.find_async(request.path)
+        assert handler is not None
+        page = asyncio.run(handler(request))
+        return json.loads(page.content) if page.status == 200 else page.status
+
+    hello = get("hello")
+    assert (hello["kind"], hello["nodes"], "stream" in hello["features"]) == ("recording", 1, False)
+    assert get("map")["nodes"]["name"][0] == "ant"
+    assert set(get("pods", names="")["suffix"]) == {"default/a", "default/b"}
+    (group,) = get("pending")["groups"]
+    assert get(f"pending/{group['id']}", **{"from": "0", "count": "100"})["pods"] == 1
+    assert get("explain/default/b")["pod"]["name"] == "b"
+    assert get("explain/default/zebra") == 404
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b'<script type="text/plain" id="data">eA==</script>', b"\xff\xfe"])
+def test_a_recording_that_is_none(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "run.html"
+    file.write_bytes(content)
+    result = CliRunner().invoke(cli, ["web", "--recording", str(file)])
+    assert (result.exit_code, "is expected" in result.output) == (2, True)
+    both = CliRunner().invoke(cli, ["web", "--recording", str(file), "-f", "x.yaml"])
+    assert both.exit_code == 2

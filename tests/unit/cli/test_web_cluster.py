@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 from tests.builders.objects import node, pod
 from tests.unit.cluster.serving import serving
 
+from stowplan.cli.state import ClusterLogin, StateOptions
 from stowplan.cli.web_cluster import WatchedCluster
+from stowplan.cli.web_what_if import ClusterWhatIf, offer_what_if
 from stowplan.config.defaults import default_configuration
 
 SINCE = "2026-11-16T08:00:00Z"
@@ -99,6 +102,43 @@ def test_changes_arrive_by_the_watch_and_pending_pods_stay_pending() -> None:
 
     watching(server, check)
     assert server.methods == {"GET"}
+
+
+def test_what_if_reads_the_cluster_and_leaves_it_alone(tmp_path: Path) -> None:
+    server = ApiServer([node("a")], [big()])
+    big_node = {"apiVersion": "v1", "kind": "Node", **node("b", cpu=64)}
+
+    async def check(watched: WatchedCluster) -> None:
+        file = tmp_path / "kubeconfig"
+        file.write_text(kubeconfig(watched.source.shown.name.removeprefix("cluster ")))
+        login = StateOptions((), ClusterLogin(str(file), ""))
+        offer_what_if(watched.source, ClusterWhatIf(login, default_configuration(), {}))
+        runs = watched.source.what_if
+        assert runs is not None
+        body = {"changes": [{"option": "apply", "value": [json.dumps(big_node)]}]}
+        started = runs.start(json.dumps(body).encode())
+        while (run := runs.find(started.id)) is not None and run.state == "running":
+            await asyncio.sleep(0.02)
+        assert run is not None
+        assert (run.state, run.message) == ("done", "")
+        assert json.loads(bytes(run.answer))["after"]["placed"] == 1
+        assert run.command == f"stowplan what-if --from-cluster --kubeconfig {file} -f -"
+        assert (await watched.source.hello()).pending == 1
+
+    watching(server, check)
+    assert server.methods == {"GET"}
+
+
+def kubeconfig(url: str) -> str:
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {}}],
+    }
+    return json.dumps(config)
 
 
 def big() -> Any:

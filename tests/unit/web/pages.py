@@ -14,7 +14,7 @@ from tests.builders.engine_host import Host
 from stowplan.cli.state import StateOptions, open_state
 from stowplan.cli.web import pages_of
 from stowplan.cli.web_state import recorded_decisions, state_source
-from stowplan.cli.web_what_if import offer_what_if
+from stowplan.cli.web_what_if import StateWhatIf, offer_what_if
 from stowplan.config.defaults import default_configuration
 from stowplan.config.options import ServingOptions
 from stowplan.insight.insight import Insight
@@ -86,7 +86,7 @@ def shown(folder: Path, *objects: Any) -> Iterator[Browser]:
     with open_state(StateOptions((str(file),)), default_configuration(), {}, options=recorded_decisions()) as state:
         try:
             source = state_source(state, owner)
-            offer_what_if(source, state)
+            offer_what_if(source, StateWhatIf(state))
             with served(source) as browser:
                 yield browser
         finally:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 from tests.builders.objects import node
 from tests.unit.web.pages import Browser, Reply, shown
 
@@ -81,6 +82,18 @@ def test_other_requests_and_weights(page: Browser) -> None:
     assert run["answer"]["after"]["pending"] == 2
     run = finished(page, ask(page, ("weight", ["NodeResourcesFit=9"]), ("again", ["all"])))
     assert run["answer"]["placedAgain"] == 5
+
+
+def test_pasted_manifests(page: Browser) -> None:
+    more = {**WEB, "metadata": {"name": "more", "namespace": "shop"}}
+    run = finished(page, ask(page, ("cordon", ["a"]), ("apply", [yaml.safe_dump(more)])))
+    assert (run["state"], run["message"]) == ("done", "")
+    assert "with the pasted manifests applied" in run["sentence"]
+    assert run["answer"]["asked"]["workloads"] == ["shop/Deployment/more"]
+    assert run["command"].endswith(" --cordon a -f -")
+    assert finished(page, ask(page, ("apply", ["kind: ["])))["state"] == "failed"
+    twice = ask(page, ("apply", ["a"]), ("apply", ["b"]))
+    assert (twice.status, "pasted once" in twice.json["message"]) == (400, True)
 
 
 def test_the_commands_answer_is_the_same(page: Browser, tmp_path: Any) -> None:

@@ -23,6 +23,11 @@ def to_yaml(answer: WhatIfAnswer | DiffAnswer) -> bytes:
     return yaml_text.dump(plain(answer)).encode()
 
 
+def raw_json(answer: WhatIfAnswer | DiffAnswer) -> msgspec.Raw:
+    """The JSON as a part of a larger one; takes a tenth of the answer's memory."""
+    return msgspec.Raw(msgspec.json.encode(plain(answer)))
+
+
 def plain(answer: WhatIfAnswer | DiffAnswer) -> Any:
     """Plain data, without the parts of changes that are not data."""
     if isinstance(answer, WhatIfAnswer):

@@ -95,7 +95,7 @@ export function streamPods() {
 
 function connect() {
   closeStream();
-  if (embedded) return;
+  if (embedded || store.hello.kind === 'recording') return;
   if (!store.hello.features.includes('stream') || typeof EventSource === 'undefined') {
     poll();
     return;

@@ -24,6 +24,7 @@ const KINDS = [
   { option: 'scale', text: 'Scale a workload', fields: [['Workload', '', 'workloads'], ['Replicas', '1', '']] },
   { option: 'set', text: 'Change requests', fields: [['Workload or pod', '', 'workloads'], ['Requests', 'cpu=1,memory=1Gi', '']] },
   { option: 'weight', text: 'Change a weight', fields: [['Plugin', '', 'plugins'], ['Weight', '1', 'slider']] },
+  { option: 'apply', text: 'Apply manifests', fields: [['Manifests as YAML', '', 'text']] },
   { option: 'again', text: 'Place pods again', fields: [['Namespace, workload, or all', 'all', 'workloads']] },
 ];
 
@@ -57,7 +58,14 @@ function startChanges(here) {
 function changeText({ option, value }) {
   const kind = KINDS.find((each) => each.option === option);
   if (option === 'add') return `${kind.text}: ${value[0]} like ${value[1]}`;
+  if (option === 'apply') return `${kind.text}: ${kindsOf(value[0])}`;
   return `${kind.text}: ${value.join(' ')}`;
+}
+
+/** "Deployment, Service": the kinds of pasted manifests. */
+function kindsOf(text) {
+  const kinds = [...text.matchAll(/^[\s"'-]*kind["']?:\s*["']?(\w+)/gm)].map(([, name]) => name);
+  return [...new Set(kinds)].join(', ') || plural(text.split('\n').length, 'line');
 }
 
 function drawChanges(state) {
@@ -73,12 +81,21 @@ function drawChanges(state) {
 
 async function drawForm(state, option) {
   const kind = KINDS.find((each) => each.option === option);
-  const inputs = kind.fields.map(([name, text, list]) => (list === 'slider' ? weightSlider(name) : el('input', { type: 'text', 'aria-label': name, placeholder: name, value: text, list: list ? `list-${list}` : null, autocomplete: 'off' })));
+  const inputs = kind.fields.map(([name, text, list]) => fieldOf(name, text, list));
   const add = el('button', { type: 'button', class: 'button', id: 'add-change', onclick: () => addChange(state, kind, inputs) }, 'Add change');
   const choice = select('Kind of change', KINDS.map((each) => [each.option, each.text]), option, (value) => drawForm(state, value));
   replaceChildren(state.form, choice, inputs.map((input) => input.element || input), add, el('p', { class: 'problem', role: 'alert' }));
-  for (const input of inputs) (input.element || input).addEventListener('keydown', (event) => { if (event.key === 'Enter') add.click(); });
-  for (const [, , list] of kind.fields) if (list && list !== 'slider') state.form.append(await suggestions(list));
+  for (const input of inputs) (input.element || input).addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.target.tagName !== 'TEXTAREA') add.click(); });
+  for (const [, , list] of kind.fields) if (!(list in FIELDS) && list) state.form.append(await suggestions(list));
+}
+
+const FIELDS = {
+  slider: weightSlider,
+  text: (name) => el('textarea', { 'aria-label': name, placeholder: name, rows: 8, spellcheck: 'false', class: 'mono' }),
+};
+
+function fieldOf(name, text, list) {
+  return FIELDS[list]?.(name) ?? el('input', { type: 'text', 'aria-label': name, placeholder: name, value: text, list: list ? `list-${list}` : null, autocomplete: 'off' });
 }
 
 function weightSlider(name) {
