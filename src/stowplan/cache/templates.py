@@ -32,6 +32,7 @@ LARGE_TEMPLATE_BYTES = 16 * 1024
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to make and compare than the values."""
 
+_SHARED_METADATA = ("namespace", "generate_name", "creation_timestamp", "labels", "annotations", "owner_references")
 _UNREAD = api.Volume(name="")
 _NO_TEMPLATE = PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0))
 
@@ -106,8 +107,7 @@ class Templates:
             if used != (template.requests, template.non_zero_requests):
                 pod.used = used
         if self._serves_plugins:
-            _share_metadata(metadata, template)
-            pod.details = (metadata, status)
+            pod.details = _shared_details(metadata, status, template)
         return pod
 
     def template(
@@ -165,17 +165,20 @@ class Templates:
         return {key: value for key, value in annotations.items() if keys is True or key in keys}
 
 
-def _share_metadata(metadata: api.ObjectMeta, template: PodTemplate) -> None:
-    """Replaces labels and owner references by equal ones of the template's first pod: they are half of the memory that
-    metadata takes."""
-    first = template.metadata
-    if first is None:
-        template.metadata = metadata
-        return
-    if metadata.labels == first.labels:
-        force_setattr(metadata, "labels", first.labels)
-    if metadata.owner_references == first.owner_references:
-        force_setattr(metadata, "owner_references", first.owner_references)
+def _shared_details(
+    metadata: api.ObjectMeta, status: api.PodStatus, template: PodTemplate
+) -> api.ObjectMeta | tuple[api.ObjectMeta, api.PodStatus]:
+    """The pod's `details`. Values that equal those of the template's first pod are shared with it: they are most of the
+    memory."""
+    if template.first_details is None:
+        template.first_details = (metadata, status)
+        return metadata
+    first, first_status = template.first_details
+    for name in _SHARED_METADATA:
+        value = getattr(first, name)
+        if getattr(metadata, name) == value:
+            force_setattr(metadata, name, value)
+    return metadata if status == first_status else (metadata, status)
 
 
 def _volumes_read(volumes: tuple[api.Volume, ...]) -> tuple[api.Volume, ...]:

@@ -47,10 +47,10 @@ class PodTemplate:
         "claim_statuses",
         "controller",
         "derived",
+        "first_details",
         "footprint",
         "labels",
         "large",
-        "metadata",
         "namespace",
         "non_zero_requests",
         "priority",
@@ -87,8 +87,9 @@ class PodTemplate:
         """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
         self.large = False
         """Internal: whether the spec is so large that nothing made for it may outlive the pods of the template."""
-        self.metadata: ObjectMeta | None = None
-        """Internal: metadata of the first pod, where out-of-tree plugins run; other pods share parts of it."""
+        self.first_details: tuple[ObjectMeta, PodStatus] | None = None
+        """Internal: metadata and status of the first pod, where out-of-tree plugins run; other pods share parts of
+        them."""
         self.derived: dict[Hashable, Any] = {}
         self.footprint: Any = None
         """Internal: the amounts that the cache adds to its columns for each such pod."""
@@ -121,8 +122,9 @@ class Pod:
         "used",
     )
 
-    details: tuple[ObjectMeta, PodStatus]
-    """Internal: metadata and status, set where out-of-tree plugins run; frozen when a plugin first reads them."""
+    details: ObjectMeta | tuple[ObjectMeta, PodStatus]
+    """Internal: metadata, and status unless it equals that of the template's first pod. Set where out-of-tree plugins
+    run; frozen when a plugin first reads them."""
 
     def __init__(
         self,
@@ -187,6 +189,9 @@ class Pod:
             text = f"pod {self.key}: metadata and status are kept only where plugins of other authors are enabled"
             raise AttributeError(text) from None
         if not isinstance(details, ReadOnlyDetails):
+            if not isinstance(details, tuple):
+                assert self.template.first_details is not None
+                details = (details, self.template.first_details[1])
             for part in details:
                 freeze(part)
             details = self.details = ReadOnlyDetails(*details)

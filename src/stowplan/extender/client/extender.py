@@ -8,9 +8,10 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from stowplan import logs
-from stowplan.config.extender_limits import ExtenderLimits, hedged
+from stowplan.config.extender_limits import ExtenderLimits
 from stowplan.config.types import Extender as Entry
 from stowplan.extender.client.circuit_breaker import Breaker
+from stowplan.extender.client.hedging import hedged
 from stowplan.extender.client.objects import Objects, pod_bytes
 from stowplan.extender.client.transport import ExtenderUnreachableError, HttpReply, Transport
 from stowplan.extender.wire import client_replies, client_requests
