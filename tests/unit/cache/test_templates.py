@@ -7,6 +7,8 @@ from weakref import ref
 import pytest
 from tests.builders import HOSTNAME, Json, World, away, container, node, pod, selector, spread, term
 
+from stowplan.api import ObjectMeta
+
 INDEX = "apps.kubernetes.io/pod-index"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 
@@ -166,8 +168,13 @@ def test_pods_of_a_template_share_equal_parts_of_their_metadata() -> None:
     equal = world.pod(pod("x-1", labels={"app": "a", INDEX: "0"}, **owned()))
     other = world.pod(pod("x-2", labels={"app": "a"}, **owned(uid="2")))
     assert first.template is equal.template is other.template
-    assert equal.details[0].labels is first.details[0].labels
-    assert equal.details[0].owner_references is first.details[0].owner_references
+    assert isinstance(first.details, ObjectMeta) and isinstance(equal.details, ObjectMeta)
+    assert equal.details.labels is first.details.labels
+    assert equal.details.owner_references is first.details.owner_references
+    assert equal.status is first.status
     assert equal.metadata.name == "x-1"
     assert other.metadata.labels == {"app": "a"}
     assert other.metadata.owner_references[0].uid == "2"
+    running = world.pod(pod("x-3", labels={"app": "a"}, status={"phase": "Running"}, **owned()))
+    assert running.template is first.template
+    assert (running.status.phase, first.status.phase) == ("Running", "")
