@@ -168,7 +168,8 @@ def test_pods_of_a_template_share_equal_parts_of_their_metadata() -> None:
     equal = world.pod(pod("x-1", labels={"app": "a", INDEX: "0"}, **owned()))
     other = world.pod(pod("x-2", labels={"app": "a"}, **owned(uid="2")))
     assert first.template is equal.template is other.template
-    assert isinstance(first.details, ObjectMeta) and isinstance(equal.details, ObjectMeta)
+    assert isinstance(first.details, ObjectMeta)
+    assert isinstance(equal.details, ObjectMeta)
     assert equal.details.labels is first.details.labels
     assert equal.details.owner_references is first.details.owner_references
     assert equal.status is first.status
