@@ -50,7 +50,7 @@ class EngineWalk:
 
     def __init__(self, grace: float = 0.0) -> None:
         self.host = Host(
-            config=settings(),
+            config=self.configuration(),
             plugins={LatePointsPlugin.name: lambda args, handle: LatePointsPlugin(args, handle, self)},
             grace=grace,
             max_namespace_share=0.25,
@@ -69,8 +69,14 @@ class EngineWalk:
         self._announced: set[str] = set()
         self._listen()
 
+    def configuration(self) -> KubeSchedulerConfiguration:
+        return settings()
+
+    def step_of(self, name: str) -> Callable[[Any, int, int], None]:
+        return STEPS[name][1]
+
     def take(self, step: Step) -> None:
-        STEPS[step[0]][1](self, step[1], step[2])
+        self.step_of(step[0])(self, step[1], step[2])
         self._note_releases()
         told = "; ".join(self.overlooked())
         assert not told, told

@@ -5,6 +5,8 @@ Upstream: pkg/scheduler/backend/cache/podgroupstate.go
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from stowplan import api
 from stowplan.api.pod_group import pod_group_rules
 from stowplan.cache.stores import Stores
@@ -39,6 +41,10 @@ class PodGroupStates:
     def rules_of(self, pod: Pod) -> api.PodGroupRules | None:
         """The rules of the pod's group."""
         return self.rules(pod.namespace, group_name(pod))
+
+    def __iter__(self) -> Iterator[GroupKey]:
+        """All groups that have members."""
+        return iter(self._states)
 
     def get(self, namespace: str, name: str) -> PodGroupState | None:
         return self._states.get((namespace, name))

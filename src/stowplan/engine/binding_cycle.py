@@ -5,10 +5,9 @@ Upstream: pkg/scheduler/schedule_one.go (assume, bindingCycle, handleBindingCycl
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from math import isnan
-from typing import Any
+from typing import Any, Protocol
 
 from stowplan import logs
 from stowplan.cache.cluster import CacheError
@@ -42,6 +41,16 @@ def scheduled_note(pod_key: str, node_name: str) -> str:
     return f"Successfully assigned {pod_key} to {node_name}"
 
 
+class Gangs(Protocol):
+    """The gangs of the pods that are being bound."""
+
+    def member_changed(self, pod: Pod) -> None:
+        """The binding cycle of a pod failed, or the pod waits at Permit from now on."""
+
+    def check_member(self, pod: Pod) -> Status | None:
+        """Permit lets the pod pass: a rejection if its gang is incomplete by now."""
+
+
 class BindingCycles:
     """Binds pods: with a single Bind instruction where no plugin has to be awaited, else with a task per pod."""
 
@@ -52,8 +61,8 @@ class BindingCycles:
         self._nominates = state.cluster.release.has("NominatedNodeNameForExpectation")
         """Whether a pod whose binding takes time is nominated to its node. Earlier API servers do not clear the
         nomination of a bound pod."""
-        self.on_failed: Callable[[Pod], None] | None = None
-        """Called after the binding cycle of a pod failed, for pod groups."""
+        self.gangs: Gangs | None = None
+        """Set with the feature gate GenericWorkload."""
 
     def begin(self, queued: QueuedPodInfo, decision: Decision) -> None:
         state = self._state
@@ -73,7 +82,7 @@ class BindingCycles:
             if status is not None:
                 self._forget(attempt)
                 self._failures.handle(queued, AttemptFailure.on_chosen_node(status))
-                self._report_failure(pod)
+                self._report_change(pod)
                 return
         if not points.straight:
             state.queue.placed(pod.uid)
@@ -116,12 +125,14 @@ class BindingCycles:
         args = (attempt.state, attempt.pod, attempt.node_name)
         began = self._state.clock()
         status, waits = await run_permit(attempt.points.permit, *args)
+        if self.gangs is not None and status is None and not waits:
+            status = self.gangs.check_member(attempt.pod)
         self._point_ran(attempt, "Permit", _WAITING if waits else status, began)
         if status is not None:
             if attempt.cycle == self._state.cycle:
                 self._forget(attempt)
                 self._failures.handle(attempt.queued, AttemptFailure.on_chosen_node(status))
-                self._report_failure(attempt.pod)
+                self._report_change(attempt.pod)
             else:
                 # Other pods were tried while the Permit plugins ran, and may have missed the room that the pod held.
                 self._binding_failed(attempt, AttemptFailure.on_chosen_node(status))
@@ -149,6 +160,7 @@ class BindingCycles:
         waiting.when_settled(cancel_timers)
         if pod.uid not in state.cluster.assumed:
             waiting.reject("", REMOVED)  # Deleted while the Permit plugins ran.
+        self._report_change(pod)
         return waiting
 
     async def _bind(self, attempt: Attempt, waiting: WaitingPodEntry | None) -> AttemptFailure | None:
@@ -254,11 +266,11 @@ class BindingCycles:
         self._failures.handle(attempt.queued, failed)
         if freed and rejected:
             state.queue.move(ASSIGNED_POD_DELETE, removed, None, pre_check=lambda other: other.uid != pod.uid)
-        self._report_failure(pod)
+        self._report_change(pod)
 
-    def _report_failure(self, pod: Pod) -> None:
-        if self.on_failed is not None:
-            self.on_failed(pod)
+    def _report_change(self, pod: Pod) -> None:
+        if self.gangs is not None:
+            self.gangs.member_changed(pod)
 
     def _activate(self, attempt: Attempt) -> None:
         """Activate the pods that a plugin of this cycle put under PodsToActivate."""

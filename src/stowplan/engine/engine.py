@@ -120,10 +120,9 @@ class Engine:
         failures = FailureHandler(state)
         self._bindings = self.binding_cycles(state, failures, self._preemptions)
         if isinstance(queue, PodGroupQueue):
-            self._cycles: SchedulingCycles = GroupSchedulingCycles(
-                state, self._bindings, failures, self._preemptions, queue
-            )
-            self._handlers: EventHandlers = GroupEventHandlers(state, self._preemptions, queue)
+            cycles = GroupSchedulingCycles(state, self._bindings, failures, self._preemptions, queue)
+            self._cycles: SchedulingCycles = cycles
+            self._handlers: EventHandlers = GroupEventHandlers(state, self._preemptions, queue, cycles.settle_gang)
         else:
             self._cycles = SchedulingCycles(state, self._bindings, failures, self._preemptions)
             self._handlers = EventHandlers(state, self._preemptions)

@@ -20,7 +20,7 @@ log = logs.get(__name__)
 _KIND = "PodGroup"
 _MAX_ATTEMPTS = 5
 _RETRY_SECONDS = 0.1
-_FINAL = ("NotFound", "Forbidden", "Invalid")
+_FINAL = ("Forbidden", "Invalid")
 
 
 class GroupConditions:
@@ -59,6 +59,8 @@ class GroupConditions:
             outcome = await Write("patch", _KIND, group, changes, "status")
             if not isinstance(outcome, Failure):
                 return outcome if isinstance(outcome, api.PodGroup) else group
+            if outcome.reason == "NotFound":
+                return group
             if outcome.reason in _FINAL or attempt == _MAX_ATTEMPTS:
                 log.error(outcome.message, "Error updating pod group", podGroup=_ref(group))
                 return group

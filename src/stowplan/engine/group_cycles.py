@@ -13,15 +13,15 @@ from stowplan.engine.preemption import GROUP_NODE, PlannedEviction, Preemptions
 from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.scheduling_cycle import SchedulingCycles
 from stowplan.engine.state import EngineState
-from stowplan.framework import POD_GROUP_CYCLE, Pod, PodGroupInfo, QueuedPodInfo, Status
+from stowplan.framework import POD_GROUP_CYCLE, Code, Pod, PodGroupInfo, QueuedPodInfo, Status
 from stowplan.queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
 from stowplan.runtime import Decision, Profile
 from stowplan.runtime.groups import GroupCycle, GroupDecision, MemberOutcome
 from stowplan.runtime.groups.group_status import GroupStatus, failure
 from stowplan.runtime.groups.members import MemberResult
 
-INCOMPLETE = "pod group is not bound, since another member failed"
-"""The reason for members that waited at Permit for a member that failed."""
+INCOMPLETE = "pod group is incomplete"
+"""The reason for members that waited at Permit for a member that failed, or whose PodGroup was deleted."""
 
 FailedMember = tuple[QueuedPodInfo, MemberOutcome]
 
@@ -42,7 +42,9 @@ class GroupSchedulingCycles(SchedulingCycles):
         self._conditions = GroupConditions(state)
         self._victims: dict[GroupKey, set[str]] = {}
         """The uids of the victims of each group that has preempted and is not scheduled yet."""
-        bindings.on_failed = self._binding_failed
+        self._submitting = False
+        """Whether members of a group are being bound, of which some are not assumed yet."""
+        bindings.gangs = self
 
     def run_one(self) -> bool:
         queued = self._queue.pop()
@@ -90,6 +92,7 @@ class GroupSchedulingCycles(SchedulingCycles):
             state.observer.group_attempt_ended(group, "error", profile.name)
         else:
             results = {result.pod.uid: result for result in decision.trial.results}
+            state.observer.group_decided(decision)
             self._observe(profile, members, results, decision.trial.status)
             state.deciding = False
             self._submit(decision, members, results)
@@ -114,7 +117,6 @@ class GroupSchedulingCycles(SchedulingCycles):
         self, decision: GroupDecision, members: Sequence[QueuedPodInfo], results: dict[str, MemberResult]
     ) -> None:
         """Binds the members that found a node, if the group is scheduled, and requeues the others."""
-        state = self._state
         key = decision.group[:2]
         failed: list[FailedMember] = []
         binding: list[QueuedPodInfo] = []
@@ -126,12 +128,16 @@ class GroupSchedulingCycles(SchedulingCycles):
         if decision.result == "waiting_on_preemption":
             self._preempt(decision)
         self._requeue(failed)
-        for queued in binding:
-            self._bind(queued, results[queued.pod.uid].decision)
         if binding:
+            self._submitting = True
+            for queued in binding:
+                self._bind(queued, results[queued.pod.uid].decision)
+            self._submitting = False
+            self.settle_gang(key)
             self._victims.pop(key, None)
+            # The members that are left over are a group of their own, which may preempt.
+            self._queue.activate([queued.pod for queued, _ in failed])
         self._conditions.write(key, decision.condition)
-        state.observer.group_decided(decision)
 
     def _bind(self, queued: QueuedPodInfo, decision: Decision) -> None:
         """Assume, Reserve and Permit for real, then the binding cycle. A member that waits at Permit for the others is
@@ -202,16 +208,42 @@ class GroupSchedulingCycles(SchedulingCycles):
         self._preemptions.start_for_group(members, evictions)
 
     # Binding
-    def _binding_failed(self, pod: Pod) -> None:
-        """Members that wait at Permit for a gang that is no longer complete give their room back at once."""
+    def member_changed(self, pod: Pod) -> None:
+        key = group_key(pod)
+        if key is not None and not self._submitting:
+            self.settle_gang(key)
+
+    def check_member(self, pod: Pod) -> Status | None:
+        """Members may have failed, or the PodGroup may have changed, while Permit plugins ran."""
+        key = group_key(pod)
+        if key is None or not self._enforces(pod) or self._is_complete(key):
+            return None
+        return Status(Code.Unschedulable, INCOMPLETE, plugin=GANG_PLUGIN)
+
+    def settle_gang(self, key: GroupKey) -> None:
+        """Decides about the members that wait at Permit for their gang: if enough of them have a node they are bound,
+        else they give their room back at once."""
         state = self._state
-        group, rules = state.cluster.pod_groups.of(pod), state.cluster.pod_groups.rules_of(pod)
-        if group is None or rules is None or rules.min_count is None or group.scheduled_count >= rules.min_count:
-            return
-        for uid in list(group.assumed):
+        group = state.cluster.pod_groups.get(*key)
+        complete = self._is_complete(key)
+        for uid in () if group is None else tuple(group.assumed):
             waiting = state.waiting_pods.get(uid)
-            if waiting is not None and GANG_PLUGIN in waiting.pending_plugins:
+            if waiting is None or GANG_PLUGIN not in waiting.pending_plugins:
+                continue
+            if complete:
+                waiting.allow(GANG_PLUGIN)
+            else:
                 waiting.reject(GANG_PLUGIN, INCOMPLETE)
+
+    def _is_complete(self, key: GroupKey) -> bool:
+        groups = self._state.cluster.pod_groups
+        group, rules = groups.get(*key), groups.rules(*key)
+        return group is not None and rules is not None and group.scheduled_count >= (rules.min_count or 0)
+
+    def _enforces(self, pod: Pod) -> bool:
+        """Whether the pod's profile has the plugin GangScheduling."""
+        points = self._state.profiles[pod.template.spec.scheduler_name].binding_points(pod.template)
+        return any(plugin.name == GANG_PLUGIN for plugin in points.permit)
 
 
 def _unsubmitted(queued: QueuedPodInfo, status: GroupStatus) -> MemberOutcome:

@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/eventhandlers.go (addPodToSchedulingQueue), pkg/schedule
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from stowplan import api
@@ -12,20 +13,33 @@ from stowplan.engine.event_handlers import EventHandlers
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.state import EngineState
 from stowplan.framework.pod_group import group_name
-from stowplan.queue import PodGroupQueue, group_key
+from stowplan.queue import GroupKey, PodGroupQueue, group_key
 
 
 class GroupEventHandlers(EventHandlers):
     """Event handlers of an engine with the feature gate GenericWorkload."""
 
-    def __init__(self, state: EngineState, preemptions: Preemptions, queue: PodGroupQueue) -> None:
+    def __init__(
+        self,
+        state: EngineState,
+        preemptions: Preemptions,
+        queue: PodGroupQueue,
+        settle_gang: Callable[[GroupKey], None],
+    ) -> None:
+        """`settle_gang` decides about the members that wait at Permit."""
         super().__init__(state, preemptions)
         self._queue = queue
+        self._settle_gang = settle_gang
         self._put[api.PodGroup] = self._put_group
+        self._remove[api.PodGroup] = self._remove_group
 
     def _put_group(self, group: api.PodGroup, whole: Any) -> None:
         self._put_other(group, whole)
         self._queue.open_gang_gate((group.metadata.namespace, group.metadata.name))
+
+    def _remove_group(self, group: api.PodGroup) -> None:
+        self._remove_other(group)
+        self._settle_gang((group.metadata.namespace, group.metadata.name))
 
     def _put_assigned(self, source: api.Pod, whole: Any) -> None:
         super()._put_assigned(source, whole)

@@ -41,7 +41,7 @@ class Observer:
         `attempt_started`."""
 
     def group_decided(self, decision: GroupDecision) -> None:
-        """A pod group cycle has decided, and its members are bound or requeued."""
+        """A pod group cycle has decided."""
 
     def group_attempt_ended(self, group: PodGroupInfo, result: str, profile: str) -> None:
         """A pod group cycle is over: scheduled, unschedulable, waiting_on_preemption or error."""

@@ -12,6 +12,7 @@ from stowplan import api, logs
 from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.logs import ref
 from stowplan.runtime import Decision
+from stowplan.runtime.groups import GroupDecision
 
 log = logs.get(__name__)
 
@@ -134,6 +135,25 @@ def attempt_failed(queued: QueuedPodInfo, status: Status) -> None:
         log.v(2, "Unable to schedule pod; no fit; waiting", pod=pod, err=status.message)
     else:
         log.error(status.message, "Error scheduling pod; retrying", pod=pod)
+
+
+_GROUP_RESULTS = {
+    "scheduled": "Successfully scheduled a pod group",
+    "unschedulable": "Unable to schedule a pod group",
+    "waiting_on_preemption": "Pod group is waiting for preemption",
+}
+
+
+def group_decided(decision: GroupDecision) -> None:
+    group, text = logs.ObjectRef(*decision.group[:2]), _GROUP_RESULTS.get(decision.result, "")
+    bound = sum(outcome.status is None for outcome in decision.outcomes)
+    left = len(decision.outcomes) - bound
+    if not text:
+        log.error(decision.condition.message, "Error scheduling pod group", podGroup=group)
+    elif bound:
+        log.v(2, text, podGroup=group, scheduledPods=bound, unschedulablePods=left)
+    else:
+        log.v(2, text, podGroup=group, unschedulablePods=left)
 
 
 def pod_queued(queued: QueuedPodInfo, queue: str, event: str) -> None:

@@ -41,10 +41,38 @@ class GaugeSources:
     """Operations under way besides the scheduling cycle."""
 
 
+class GroupMetrics:
+    """Metrics of pod groups."""
+
+    def __init__(self, registry: MetricRegistry) -> None:
+        by_result = ("result", "profile")
+        self.attempts = registry.counter(
+            "scheduler_podgroup_schedule_attempts_total",
+            ALPHA,
+            "Number of attempts to schedule pod group, by the result. 'unschedulable' means a pod group could not be "
+            "scheduled, while 'error' means an internal scheduler problem.",
+            by_result,
+        )
+        self.attempt_duration = registry.histogram(
+            "scheduler_podgroup_scheduling_attempt_duration_seconds",
+            ALPHA,
+            "Pod group scheduling attempt latency in seconds (scheduling algorithm + binding)",
+            _ATTEMPT_SECONDS,
+            by_result,
+        )
+        self.algorithm_duration = registry.histogram(
+            "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+            ALPHA,
+            "Pod group scheduling algorithm latency in seconds",
+            _ATTEMPT_SECONDS,
+        )
+
+
 class SchedulerMetrics:
     """One attribute per metric. `readings` is replaced once there is an engine."""
 
-    def __init__(self, registry: MetricRegistry) -> None:
+    def __init__(self, registry: MetricRegistry, *, groups: bool = False) -> None:
+        """`groups`: whether the feature gate GenericWorkload is on."""
         self.registry = registry
         self.readings = GaugeSources()
         self._add_attempts()
@@ -54,6 +82,7 @@ class SchedulerMetrics:
         self._add_preemption()
         self._add_batches()
         self._add_devices_and_volumes()
+        self.groups = GroupMetrics(registry) if groups else None
 
     def _add_attempts(self) -> None:
         counter, histogram = self.registry.counter, self.registry.histogram

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from stowplan import api
 from stowplan.engine import Observer
-from stowplan.framework import Code, Plugin, Pod, QueuedPodInfo, Status
+from stowplan.framework import Code, Plugin, Pod, PodGroupInfo, QueuedPodInfo, Status
 from stowplan.framework.points import POINTS
 from stowplan.observe import log_lines
 from stowplan.observe.attempt_metrics import (
@@ -29,6 +29,7 @@ from stowplan.observe.attempt_metrics import (
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.series import Tally, take
 from stowplan.runtime import Decision, Profile
+from stowplan.runtime.groups import GroupDecision
 
 _COUNT_AFTER_ATTEMPTS = 1024
 """Attempts that are counted at once without a scrape."""
@@ -60,6 +61,8 @@ class MetricsObserver(Observer):
         self._metrics = metrics
         self._clock = clock
         self._began = 0.0
+        self._group_began = 0.0
+        """Start of the pod group cycle under way, which is that of the attempts of its members."""
         self._decided: dict[str, DecidedAttempt] = {}
         """Attempts by pod uid that are decided and not over."""
         self._uncounted = 0
@@ -99,7 +102,7 @@ class MetricsObserver(Observer):
 
     def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
         now = self._clock()
-        began, self._began = self._began or now, 0.0
+        began, self._began = self._began or now, self._group_began
         metrics: AttemptMetrics | None = decision.pod.template.derived.get(self)
         if metrics is None:
             metrics = self._metrics_for(decision)
@@ -110,6 +113,22 @@ class MetricsObserver(Observer):
             log_lines.decided(queued, decision)
         if now - began > log_lines.SLOW_CYCLE_SECONDS:
             log_lines.slow_cycle(decision, now - began)
+
+    def group_attempt_started(self, group: PodGroupInfo, queued: Sequence[QueuedPodInfo]) -> None:
+        self._group_began = self._began = self._clock()
+
+    def group_decided(self, decision: GroupDecision) -> None:
+        if self._metrics.groups is not None:
+            seconds = self._clock() - self._group_began
+            self._later.append((self._metrics.groups.algorithm_duration.series().observe, seconds))
+        log_lines.group_decided(decision)
+
+    def group_attempt_ended(self, group: PodGroupInfo, result: str, profile: str) -> None:
+        seconds = self._clock() - self._group_began
+        self._group_began = self._began = 0.0
+        if self._metrics.groups is not None:
+            self._later.append((self._metrics.groups.attempts.series(result, profile).add, 1.0))
+            self._later.append((self._metrics.groups.attempt_duration.series(result, profile).observe, seconds))
 
     def attempt_expensive(self, queued: QueuedPodInfo, seconds: float, waits: float) -> None:
         profile = queued.pod.template.spec.scheduler_name

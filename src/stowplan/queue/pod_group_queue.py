@@ -138,6 +138,14 @@ class PodGroupQueue(SchedulingQueue):
         super()._add(pod, label)
         self._enter_group(key, self._infos[pod.uid])
 
+    def _activate(self, info: QueuedPodInfo, label: str, run_pre_enqueue: bool) -> bool:
+        info.follows_group = False
+        return super()._activate(info, label, run_pre_enqueue)
+
+    def _back_off(self, info: QueuedPodInfo, label: str) -> bool:
+        info.follows_group = False
+        return super()._back_off(info, label)
+
     def _is_gated(self, info: QueuedPodInfo) -> bool:
         gated = super()._is_gated(info)
         if gated and not info.follows_group:

@@ -16,6 +16,7 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.kubeconfig import in_cluster, load_connection
 from stowplan.cluster.kubeconfig.in_cluster import is_in_cluster
 from stowplan.config.dump import to_builtins
+from stowplan.config.feature_gates import GENERIC_WORKLOAD
 from stowplan.config.options import Options
 from stowplan.engine import Engine
 from stowplan.errors import ConfigError
@@ -75,7 +76,7 @@ class Monitor:
         self.ending = False
         """Whether the process shuts down, which makes it unready."""
         self.registry = MetricRegistry(options.metrics.disabled, options.metrics.allowed_labels)
-        self.metrics = SchedulerMetrics(self.registry)
+        self.metrics = SchedulerMetrics(self.registry, groups=options.config.release.has(GENERIC_WORKLOAD))
         self.observer = MetricsObserver(self.metrics, clock)
         self.requests = RequestMetrics(self.registry, api_server)
         self.extenders = ExtenderMetrics(self.registry) if options.config.extenders else None

@@ -10,7 +10,7 @@ from stowplan.observe.registry import MetricRegistry
 from stowplan.observe.rest_client_metrics import RequestMetrics
 
 _REGISTRIES = {
-    "scheduler": lambda: SchedulerMetrics(MetricRegistry()).registry,
+    "scheduler": lambda: SchedulerMetrics(MetricRegistry(), groups=True).registry,
     "requests": lambda: _requests(),
     "extender": lambda: ServerMetrics(MetricRegistry()).registry,
     "calls": lambda: _calls(),

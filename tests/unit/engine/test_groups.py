@@ -14,14 +14,25 @@ from stowplan.api.pod_group import POD_GROUP_SCHEDULED
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.feature_gates import GANG_SCHEDULING, GENERIC_WORKLOAD, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
 from stowplan.config.releases import LATEST
-from stowplan.framework import Bind, EmitEvent, Evict, Failure
+from stowplan.framework import Bind, Call, CycleState, EmitEvent, Evict, Failure, Plugin, Pod, Status
+from stowplan.runtime import enable_everywhere
 
 CPU: Json = {"requests": {"cpu": "1"}}
 
 
-def host(*items: Any, gates: tuple[str, ...] = (GANG_SCHEDULING,), **more: Any) -> Host:
+class SlowPermit(Plugin):
+    """A Permit plugin of others, which runs on a thread."""
+
+    name = "Slow"
+
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return None
+
+
+def host(*items: Any, gates: tuple[str, ...] = (GANG_SCHEDULING,), slow: bool = False, **more: Any) -> Host:
     release = LATEST.with_gates(dict.fromkeys((GENERIC_WORKLOAD, *gates), True))
-    return Host(*items, config=default_configuration(release), **more)
+    config = default_configuration(release)
+    return Host(*items, config=enable_everywhere(config, ("Slow",)) if slow else config, **more)
 
 
 def group(name: str = "g", min_count: int | None = None, **more: Any) -> api.PodGroup:
@@ -228,3 +239,44 @@ def test_members_of_a_gang_do_not_hold_room_for_one_that_was_deleted() -> None:
     made.put(member("g-3", **CPU))
     made.schedule()
     assert len(bound(made)) == 3
+
+
+def test_members_that_are_left_over_preempt_as_a_group_of_their_own() -> None:
+    gates = (GANG_SCHEDULING, WORKLOAD_PREEMPTION)
+    made = host(node("n", cpu=1), node("full", cpu=1), pod("low", "full", priority=1, **CPU), gates=gates)
+    made.put(group(priority=10), *members(3, priority=10))
+    made.schedule()
+    assert bound(made) == {"g-0": "n", "g-1": "full"}
+
+
+def test_permit_plugins_of_others_may_take_their_time() -> None:
+    """The member that completes the gang passes before the others begin to wait."""
+    made = host(node("n", cpu=4), group(min_count=2), *members(2), plugins={"Slow": SlowPermit}, slow=True)
+    made.schedule()
+    assert len(bound(made)) == 2
+
+
+def test_a_gang_that_is_incomplete_after_slow_permits_gives_its_room_back() -> None:
+    made = host(node("n", cpu=4), group(min_count=2), *members(2), plugins={"Slow": SlowPermit}, slow=True)
+    made.settle()
+    made.engine.schedule_one()
+    calls = [each for each in made.take() if isinstance(each, Call)]
+    made.delete(member("g-1"))
+    for each in calls:
+        made.do(each)
+    made.schedule()
+    assert bound(made) == {}
+    assert not made.engine.cluster.pods
+
+
+def test_members_give_their_room_back_if_the_group_is_deleted() -> None:
+    made = host(node("n", cpu=4), group(min_count=2), *members(2), plugins={"Slow": SlowPermit}, slow=True)
+    made.settle()
+    made.engine.schedule_one()
+    calls = [each for each in made.take() if isinstance(each, Call)]
+    made.delete(group(min_count=2))
+    for each in calls:
+        made.do(each)
+    made.schedule()
+    assert bound(made) == {}
+    assert not made.engine.cluster.pods

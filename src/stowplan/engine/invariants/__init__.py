@@ -1,8 +1,9 @@
 """Invariants between the parts of an engine, and their checks.
 
 Belongs here: rules that concern several rooms at once. `queue_places`: every pending pod is in exactly one place.
-`accounting`: counters and columns equal a recount. `wakeups`: no pod waits for an event that has happened.
-`CheckedEngine` applies the first two after every call; the third runs filters and is for tests.
+`accounting`: counters and columns equal a recount. `group_members`: states of pod groups do, and gangs are bound
+whole. `wakeups`: no pod waits for an event that has happened.
+`CheckedEngine` applies the first three after every call; the last runs filters and is for tests.
 Does not belong here: repairs. May import: everything that the engine may.
 """
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.engine import Engine
 from stowplan.engine.invariants.accounting import Accounting, overfilled
+from stowplan.engine.invariants.group_members import incomplete_gang, misgrouped
 from stowplan.engine.invariants.queue_places import misplaced
+from stowplan.engine.requeue import AttemptFailure
 from stowplan.engine.state import Attempt
 from stowplan.errors import StowplanError
-from stowplan.framework import QueuedPodInfo, Request
+from stowplan.framework import QueuedPodInfo, Request, Status
+from stowplan.queue import GANG_PLUGIN
 from stowplan.runtime import Decision
+from stowplan.runtime.points.waiting_pods import WaitingPodEntry
 
 
 class InvariantError(StowplanError):
@@ -23,12 +28,25 @@ class CheckedBindingCycles(BindingCycles):
 
     overfilled: tuple[str, ...] = ()
     """Decisions that put a pod where it does not fit, since the last check."""
+    incomplete: tuple[str, ...] = ()
+    """Members of incomplete gangs that Permit let pass, since the last check."""
     bound: frozenset[str] = frozenset()
     """The uids of pods that were bound and that no watch has reported so far."""
 
     def begin(self, queued: QueuedPodInfo, decision: Decision) -> None:
         self.overfilled += tuple(overfilled(self._state.cluster, decision))
         super().begin(queued, decision)
+
+    async def _bind(self, attempt: Attempt, waiting: WaitingPodEntry | None) -> AttemptFailure | None:
+        if waiting is None:
+            self._check_gang(attempt, None)
+        elif list(waiting.reasons) == [GANG_PLUGIN]:
+            waiting.when_settled(partial(self._check_gang, attempt))
+        return await super()._bind(attempt, waiting)
+
+    def _check_gang(self, attempt: Attempt, verdict: Status | None) -> None:
+        if verdict is None:
+            self.incomplete += tuple(incomplete_gang(self._state, attempt.pod))
 
     def _bound(self, attempt: Attempt) -> None:
         self.bound |= {attempt.pod.uid}
@@ -70,8 +88,10 @@ class CheckedEngine(Engine):
         """Every invariant that does not hold now."""
         bindings, state = self._bindings, self._state
         bindings.bound &= state.cluster.assumed
-        overfilled, bindings.overfilled = bindings.overfilled, ()
-        return [*overfilled, *misplaced(state, bindings.bound, self.suspended), *self._accounting.miscounted()]
+        recorded = (*bindings.overfilled, *bindings.incomplete)
+        bindings.overfilled = bindings.incomplete = ()
+        places = misplaced(state, bindings.bound, self.suspended)
+        return [*recorded, *places, *misgrouped(state), *self._accounting.miscounted()]
 
     def _check(self, call: str) -> None:
         if problems := self.problems():
@@ -86,4 +106,6 @@ def check(engine: Engine) -> list[str]:
     if isinstance(engine, CheckedEngine):
         return engine.problems()
     cluster = engine.cluster
-    return [*misplaced(engine._state, cluster.assumed, engine.suspended), *Accounting(cluster).miscounted()]
+    state = engine._state
+    places = misplaced(state, cluster.assumed, engine.suspended)
+    return [*places, *misgrouped(state), *Accounting(cluster).miscounted()]

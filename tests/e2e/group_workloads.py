@@ -1,0 +1,158 @@
+"""Random workloads with one pod group each, and the state in which a scheduler leaves them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from random import Random
+from typing import Any, NamedTuple
+
+from tests.parity.outcome import condition_of
+
+from stowplan.testing import KubeApi, node, pod
+from stowplan.testing.cleanup import clear
+from stowplan.testing.objects import JsonObject
+
+NAMESPACE = "default"
+VERSION = "scheduling.k8s.io/v1alpha2"
+POD_GROUP = f"{VERSION}/PodGroup"
+PRIORITIES = {"low": 1, "middle": 10, "high": 100}
+RACK = "example.com/rack"
+QUIET_SECONDS = 0.5
+
+
+class GroupWorkload(NamedTuple):
+    """Nodes, running pods, and a group with its members, which are all alike."""
+
+    nodes: list[JsonObject]
+    running: list[JsonObject]
+    group: JsonObject
+    members: list[JsonObject]
+
+
+def priority_class(name: str, value: int) -> JsonObject:
+    metadata = {"name": name}
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": metadata, "value": value}
+
+
+def pod_group(name: str, min_count: int | None = None, *, rack: str = "", **spec: Any) -> JsonObject:
+    policy: JsonObject = {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
+    if rack:
+        spec["schedulingConstraints"] = {"topology": [{"key": rack}]}
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {
+        "apiVersion": VERSION,
+        "kind": "PodGroup",
+        "metadata": metadata,
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def member(name: str, group: str = "g", cpu: str = "1", **spec: Any) -> JsonObject:
+    made = pod(name, NAMESPACE, cpu=cpu, labels={"app": "a"})
+    made["spec"] |= {"schedulingGroup": {"podGroupName": group}, "terminationGracePeriodSeconds": 0, **spec}
+    return made
+
+
+def draw(seed: int, *, whole: bool) -> GroupWorkload:
+    """`whole`: with topology and preemption for the group as a whole."""
+    random = Random(seed)
+    nodes = [
+        node(f"n{i}", cpu=str(random.randint(1, 5)), labels={RACK: random.choice(("r1", "r2"))})
+        for i in range(random.randint(2, 5))
+    ]
+    running = []
+    for i in range(random.randint(0, 5)):
+        made = pod(f"running-{i}", NAMESPACE, cpu=random.choice(("500m", "1")), labels={"app": random.choice("ab")})
+        priority = random.choice(("low", "middle")) if whole else "high"
+        made["spec"] |= {"nodeName": random.choice(nodes)["metadata"]["name"], "priorityClassName": priority}
+        made["spec"]["terminationGracePeriodSeconds"] = 0
+        running.append(made)
+    size = random.randint(1, 9)
+    least = random.choice((None, size, max(size - 1, 1), random.randint(1, size + 1)))
+    more: dict[str, Any] = {}
+    if whole:
+        more |= {"rack": random.choice(("", "", RACK)), "priorityClassName": random.choice(("low", "middle", "high"))}
+    shape = _shape(random)
+    if whole:
+        shape["priorityClassName"] = "middle"
+    cpu = random.choice(("500m", "1", "2"))
+    return GroupWorkload(
+        nodes, running, pod_group("g", least, **more), [member(f"g-{i}", cpu=cpu, **shape) for i in range(size)]
+    )
+
+
+def _shape(random: Random) -> dict[str, Any]:
+    terms = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "a"}}}]
+    kind = random.choice(("", "", "away", "spread"))
+    if kind == "away":
+        return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+    if kind == "spread":
+        constraint = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **terms[0]}
+        return {"topologySpreadConstraints": [constraint]}
+    return {}
+
+
+class EndState(NamedTuple):
+    """What can be compared: members are alike, so that it does not matter which of them is bound."""
+
+    bound: int
+    messages: dict[str, int]
+    condition: tuple[str, str, str] | None
+    evicted: int
+
+    def __str__(self) -> str:
+        return f"{self.bound} bound, {self.messages}, {self.condition}, {self.evicted} evicted"
+
+
+def warm_up(api: KubeApi) -> None:
+    """Wait until a scheduler schedules."""
+    api.create_all([node("warm"), pod("warm", NAMESPACE)])
+    api.wait_for_pods_bound(NAMESPACE, 1)
+    remove(api)
+
+
+def end_state(api: KubeApi, workload: GroupWorkload, timeout: float = 20.0) -> EndState:
+    """Create the workload, wait until nothing changes any more, and remove it."""
+    api.create_all(workload.nodes)
+    api.create_all(workload.running)
+    api.create_all(workload.members)
+    time.sleep(0.2)
+    api.create(workload.group)
+    deadline, since, last = time.monotonic() + timeout, time.monotonic(), None
+    while time.monotonic() < deadline:
+        state = _state(api, workload)
+        if state != last:
+            last, since = state, time.monotonic()
+        elif time.monotonic() - since > QUIET_SECONDS:
+            break
+        time.sleep(0.05)
+    assert last is not None
+    remove(api)
+    return last
+
+
+def _state(api: KubeApi, workload: GroupWorkload) -> EndState:
+    pods = api.list("Pod", NAMESPACE)
+    members = [each for each in pods if each["metadata"]["name"].startswith("g-")]
+    pending = [each for each in members if not each["spec"].get("nodeName")]
+    told = [condition_of(each) for each in pending]
+    messages = Counter("" if each is None else str(each["message"]) for each in told)
+    running = sum(each["metadata"]["name"].startswith("running-") for each in pods)
+    return EndState(
+        len(members) - len(pending), dict(messages), group_condition(api, "g"), len(workload.running) - running
+    )
+
+
+def group_condition(api: KubeApi, name: str) -> tuple[str, str, str] | None:
+    group = api.get(POD_GROUP, name, NAMESPACE)
+    for each in group.get("status", {}).get("conditions", ()):
+        if each["type"] == "PodGroupScheduled":
+            return each["status"], each["reason"], each.get("message", "")
+    return None
+
+
+def remove(api: KubeApi, kinds: Iterable[str] = ("Pod", POD_GROUP, "Node")) -> None:
+    for kind in kinds:
+        clear(api, kind)

@@ -1,0 +1,106 @@
+"""Pod groups on a real API server with the feature gates on, beside kube-scheduler and alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.e2e.conftest import StartStowplan
+from tests.e2e.group_workloads import (
+    NAMESPACE,
+    POD_GROUP,
+    PRIORITIES,
+    VERSION,
+    draw,
+    end_state,
+    group_condition,
+    member,
+    pod_group,
+    priority_class,
+    remove,
+    warm_up,
+)
+
+from stowplan.testing import ControlPlane, KubeApi, KubeScheduler, node, pod, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.since("v1.36")]
+
+GANG = "--feature-gates=GenericWorkload=true,GangScheduling=true"
+ALL = f"{GANG},TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true"
+SEEDS = range(int(os.environ.get("STOWPLAN_GROUP_WORKLOADS", "6")))
+
+
+@pytest.fixture
+def place(start_control_plane: Callable[..., ControlPlane]) -> ControlPlane:
+    return start_control_plane(flags=[ALL], runtime_config={VERSION: True})
+
+
+@pytest.fixture
+def api(place: ControlPlane) -> Iterator[KubeApi]:
+    with place.client() as client:
+        client.create_all([priority_class(*each) for each in PRIORITIES.items()])
+        yield client
+
+
+@pytest.mark.parametrize("gates", [GANG, ALL], ids=["gang", "all"])
+def test_end_states_as_kube_schedulers(
+    place: ControlPlane,
+    api: KubeApi,
+    start_kube_scheduler: Callable[..., KubeScheduler],
+    start_stowplan: StartStowplan,
+    gates: str,
+) -> None:
+    workloads = {seed: draw(seed, whole=gates == ALL) for seed in SEEDS}
+    other = start_kube_scheduler(place, flags=[gates])
+    warm_up(api)
+    expected = {seed: end_state(api, workload) for seed, workload in workloads.items()}
+    other.stop()
+    start_stowplan(gates, control_plane=place)
+    warm_up(api)
+    found = {seed: end_state(api, workload) for seed, workload in workloads.items()}
+    differences = [
+        f"{seed}: {found[seed]}\n   kube-scheduler: {expected[seed]}" for seed in SEEDS if found[seed] != expected[seed]
+    ]
+    assert not differences, "\n".join(differences)
+
+
+def test_a_gang_killed_in_mid_bind_is_completed(
+    place: ControlPlane, api: KubeApi, start_stowplan: StartStowplan
+) -> None:
+    """kill -9 while the members of a gang are being bound: the next process completes it."""
+    api.create_all([node(f"n{i}", cpu="8") for i in range(5)])
+    size = 40
+    for attempt in range(3):
+        process = start_stowplan(GANG, control_plane=place, name=f"stowplan-{attempt}")
+        api.create_all(member(f"g-{i}", cpu="1") for i in range(size))
+        api.create(pod_group("g", size))
+        wait_until(lambda: api.bound_pods(NAMESPACE), every=0.001)
+        process.kill()
+        again = start_stowplan(GANG, control_plane=place, name=f"again-{attempt}")
+        api.wait_for_pods_bound(NAMESPACE, size, timeout=30)
+        again.stop()
+        remove(api, ("Pod", POD_GROUP))
+
+
+def test_without_the_api_plain_pods_go_on(
+    start_control_plane: Callable[..., ControlPlane], start_stowplan: StartStowplan
+) -> None:
+    """kube-scheduler would schedule nothing: its informer of PodGroups never syncs."""
+    place = start_control_plane()
+    with place.client() as api:
+        api.create_all([node("n"), pod("plain", NAMESPACE)])
+        process = start_stowplan(GANG, control_plane=place)
+        api.wait_for_pods_bound(NAMESPACE, 1)
+        assert process.log.read_text().count("The API server does not serve this resource") == 1
+
+
+def test_a_gang_waits_for_room(place: ControlPlane, api: KubeApi, start_stowplan: StartStowplan) -> None:
+    start_stowplan(GANG, control_plane=place)
+    api.create_all([node("n", cpu="3"), *(member(f"g-{i}") for i in range(4))])
+    api.create(pod_group("g", 4))
+    wait_until(lambda: group_condition(api, "g") == ("False", "Unschedulable", "pod group is unschedulable"))
+    assert not api.bound_pods(NAMESPACE)
+    api.create(node("more", cpu="1"))
+    api.wait_for_pods_bound(NAMESPACE, 4)
+    wait_until(lambda: group_condition(api, "g") == ("True", "Scheduled", ""))

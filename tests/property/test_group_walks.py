@@ -1,0 +1,71 @@
+"""An engine with pod groups keeps its promises whatever happens: no gang is bound in part, and none is forgotten.
+
+STOWPLAN_EXAMPLES=50      the number of hundreds of walks
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from tests.property.engine_walk import Step
+from tests.property.group_walk import GATES, GROUP_STEPS, GroupWalk
+
+WALKS = 200 * int(os.environ.get("STOWPLAN_EXAMPLES", "50"))
+PARTS = 20
+NAMES = tuple(GROUP_STEPS)
+WEIGHTS = tuple(weight for weight, _ in GROUP_STEPS.values())
+NUMBERS = 1 << 16
+
+
+def by_chance(rng: random.Random, length: int) -> list[Step]:
+    number = rng.randrange
+    walk: list[Step] = [("put node", i, number(NUMBERS)) for i in range(2 + number(3))]
+    walk += [("add gang", number(NUMBERS), number(NUMBERS)) for _ in range(number(3))]
+    walk.append(("settle", 0, 0))
+    walk += [(name, number(NUMBERS), number(NUMBERS)) for name in rng.choices(NAMES, WEIGHTS, k=length)]
+    return walk
+
+
+def problem(walked: list[Step], grace: float, gates: tuple[str, ...]) -> str:
+    """What goes wrong on a walk; empty if nothing does."""
+    walk = GroupWalk(grace, gates)
+    try:
+        for step in walked:
+            walk.take(step)
+        walk.come_to_rest()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "; ".join(walk.problems())
+
+
+def shortened(walked: list[Step], grace: float, gates: tuple[str, ...]) -> list[Step]:
+    size = len(walked) // 2
+    while size:
+        start = 0
+        while start < len(walked):
+            without = walked[:start] + walked[start + size :]
+            if problem(without, grace, gates):
+                walked = without
+            else:
+                start += size
+        size //= 2
+    return walked
+
+
+def judge(number: int, length: int) -> None:
+    walked = by_chance(random.Random(f"group walk {number}"), length)
+    grace, gates = 3.0 * (number % 2), GATES[number // 2 % len(GATES)]
+    if problem(walked, grace, gates):
+        short = shortened(walked, grace, gates)
+        told = "\n".join(map(repr, short))
+        pytest.fail(f"{number}, {grace=}, {gates=}:\n{told}\n{problem(short, grace, gates)}", pytrace=False)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_walks_with_groups(part: int) -> None:
+    for number in range(part, WALKS, PARTS):
+        judge(number, 24)
