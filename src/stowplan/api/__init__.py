@@ -17,10 +17,12 @@ from stowplan.api.batch import *
 from stowplan.api.codec import DecodeError as DecodeError
 from stowplan.api.core import *
 from stowplan.api.device import *
+from stowplan.api.elastic_quota import *
 from stowplan.api.kinds import *
 from stowplan.api.limits import *
 from stowplan.api.meta import *
 from stowplan.api.node import *
+from stowplan.api.node_resource_topology import *
 from stowplan.api.node_selectors import *
 from stowplan.api.pod import *
 from stowplan.api.pod_group import *

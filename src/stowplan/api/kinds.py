@@ -8,9 +8,11 @@ from stowplan.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from stowplan.api.batch import CronJob, Job
 from stowplan.api.core import Event, Lease, Namespace, PriorityClass, ReplicationController, Service
 from stowplan.api.device import DeviceClass, DeviceTaintRule, ResourceSlice
+from stowplan.api.elastic_quota import ElasticQuota
 from stowplan.api.limits import HorizontalPodAutoscaler, LimitRange, ResourceQuota
 from stowplan.api.meta import Wire
 from stowplan.api.node import Node
+from stowplan.api.node_resource_topology import NodeResourceTopology
 from stowplan.api.pod import Pod
 from stowplan.api.pod_group import PodGroup, Workload
 from stowplan.api.policy import PodDisruptionBudget
@@ -34,6 +36,14 @@ class Kind(NamedTuple):
     """The list that holds such objects in a case for `evaluate`."""
     upgrade: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Converts plain data of an earlier API version to the shape of the struct; None if they have the same shape."""
+    custom: bool = False
+    """Whether a CustomResourceDefinition defines the kind, so that most clusters do not have it."""
+
+    @property
+    def event_resource(self) -> str:
+        """The name of a custom kind in cluster events: `elasticquotas.v1alpha1.scheduling.x-k8s.io`."""
+        group, _, version = self.api_version.rpartition("/")
+        return f"{self.resource}.{version}.{group}"
 
     def decode(self, data: bytes) -> Wire:
         """An object from JSON. Raises DecodeError."""
@@ -88,7 +98,7 @@ _KINDS = (
     Kind("DaemonSet", DaemonSet, "apps/v1", "daemonsets", True, None),
     Kind("Job", Job, "batch/v1", "jobs", True, None),
     Kind("CronJob", CronJob, "batch/v1", "cronjobs", True, None),
-    Kind("PriorityClass", PriorityClass, "scheduling.k8s.io/v1", "priorityclasses", False, None),
+    Kind("PriorityClass", PriorityClass, "scheduling.k8s.io/v1", "priorityclasses", False, "priorityclasses"),
     Kind("PodGroup", PodGroup, _SCHEDULING_ALPHA, "podgroups", True, None),
     Kind("Workload", Workload, _SCHEDULING_ALPHA, "workloads", True, None),
     Kind("LimitRange", LimitRange, "v1", "limitranges", True, None),
@@ -100,6 +110,24 @@ _KINDS = (
         "horizontalpodautoscalers",
         True,
         None,
+    ),
+    Kind(
+        "ElasticQuota",
+        ElasticQuota,
+        "scheduling.x-k8s.io/v1alpha1",
+        "elasticquotas",
+        True,
+        "elasticquotas",
+        custom=True,
+    ),
+    Kind(
+        "NodeResourceTopology",
+        NodeResourceTopology,
+        "topology.node.k8s.io/v1alpha2",
+        "noderesourcetopologies",
+        False,
+        "noderesourcetopologies",
+        custom=True,
     ),
     Kind("Lease", Lease, "coordination.k8s.io/v1", "leases", True, None),
     Kind("Event", Event, "events.k8s.io/v1", "events", True, None),

@@ -78,7 +78,7 @@ def read_snapshot(file: str, *, schedulers: Collection[str], max_bytes: int, pro
 
 def _notes(snapshot: Snapshot) -> list[str]:
     skipped = {
-        "ignored, since the server does not have these kinds": snapshot.missing,
+        "ignored, since the server does not have these kinds": [kind for kind in snapshot.missing if not kind.custom],
         "ignored, since they may not be read": snapshot.forbidden,
     }
     return [f"{why}: {', '.join(map(_name, kinds))}" for why, kinds in skipped.items() if kinds]

@@ -64,12 +64,22 @@ async def _take(
             except ApiError as error:
                 if kind.name in required or error.status not in left_out:
                     raise _problem(connection, kind, error, kind.name in required) from error
-                left_out[error.status].append(kind)
+                left_out[404 if kind.custom and await _is_unserved(client, kind) else error.status].append(kind)
             except MalformedReplyError as error:
                 raise ClusterError(f"{connection.url}: {error}") from error
     finally:
         await client.close()
     return snapshot
+
+
+async def _is_unserved(client: Client, kind: Kind) -> bool:
+    """Whether discovery does not list the kind's version: the server checks permissions before it looks for a
+    resource."""
+    group, _, version = kind.api_version.rpartition("/")
+    try:
+        return version not in await served_versions(client, group)
+    except ClusterError:
+        return False
 
 
 async def _served(client: Client, kind: Kind) -> Kind:

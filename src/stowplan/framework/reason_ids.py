@@ -63,6 +63,7 @@ REASON_IDS: dict[str, ReasonMeaning] = {
     "pods.too-many": ReasonMeaning("NodeResourcesFit", "The node runs as many pods as it allows."),
     "ports.taken": ReasonMeaning("NodePorts", "A pod of the node uses the host port."),
     "preempting": ReasonMeaning("DefaultPreemption", "Pods are being evicted for the pod."),
+    "quota.exceeded": ReasonMeaning("CapacityScheduling", "ElasticQuotas do not allow the pod's namespace more."),
     "resources.insufficient": ReasonMeaning("NodeResourcesFit", "Too little of a resource is free on the node."),
     "resources.too-small": ReasonMeaning("NodeResourcesFit", "The request exceeds what the node can allocate at all."),
     "spread.no-label": ReasonMeaning("PodTopologySpread", "The node lacks the label that a constraint spreads over."),

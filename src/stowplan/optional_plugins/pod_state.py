@@ -5,11 +5,14 @@ Upstream: sigs.k8s.io/scheduler-plugins/pkg/podstate/pod_state.go
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from stowplan import framework as fwk
 from stowplan.optional_plugins.base.kept_numbers import KeptNumbers
 from stowplan.optional_plugins.base.min_max_score import MinMaxScore
+from stowplan.plugins.base import InTreeHandle
 
 
 class PodState(MinMaxScore):
@@ -26,8 +29,10 @@ class PodState(MinMaxScore):
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
         scores: fwk.Scores = self._terminating.of(nodes)[0].astype(np.int64)
-        for position, info in nodes.infos():
-            scores[position] -= len(list(self.handle.nominated_pods(info.name)))
+        nominations = cast(InTreeHandle, self.handle).nominations()
+        if nominations:
+            for position, info in nodes.infos():
+                scores[position] -= len(nominations.get(info.name, ()))
         return scores
 
     def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:

@@ -8,6 +8,7 @@ from importlib import import_module
 from stowplan.framework import Plugin
 
 MODULES = {
+    "CapacityScheduling": "capacity_scheduling",
     "NodeMetadata": "node_metadata",
     "NodeResourcesAllocatable": "node_resources_allocatable",
     "PodState": "pod_state",

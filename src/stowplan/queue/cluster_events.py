@@ -18,7 +18,7 @@ UNSCHEDULABLE_POD_UPDATE = ClusterEvent(EventResource.UnschedulablePod, Action.U
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(EventResource.Wildcard, Action.All, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(EventResource.Wildcard, Action.All, "ForceActivate")
 
-_RESOURCES: dict[type, EventResource] = {
+_RESOURCES: dict[type, str] = {
     api.Node: EventResource.Node,
     api.PersistentVolume: EventResource.PersistentVolume,
     api.PersistentVolumeClaim: EventResource.PersistentVolumeClaim,
@@ -31,6 +31,7 @@ _RESOURCES: dict[type, EventResource] = {
     api.ResourceSlice: EventResource.ResourceSlice,
     api.DeviceClass: EventResource.DeviceClass,
     api.PodGroup: EventResource.PodGroup,
+    **{kind.struct: kind.event_resource for kind in api.KINDS.values() if kind.custom},
 }
 
 _EVENTS = {

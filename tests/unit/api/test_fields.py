@@ -9,7 +9,9 @@ from stowplan.api import KINDS, codec
 from stowplan.api.fields import ApiType, find_type, has_known_fields, unknown_fields
 
 OF_SHARED_STRUCTS = {"observedGeneration", "secretNamespace"}
-NOT_IN_THE_TABLE = {"DeviceTaintRule", "Event", "Lease", "PodGroup", "Workload"}
+NOT_IN_THE_TABLE = {"DeviceTaintRule", "Event", "Lease", "PodGroup", "Workload"} | {
+    name for name, kind in KINDS.items() if kind.custom
+}
 
 
 def of(kind: str) -> ApiType:

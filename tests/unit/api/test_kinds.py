@@ -12,7 +12,16 @@ def test_every_list_of_a_case_has_a_kind() -> None:
     core = "pods nodes namespaces services replicationcontrollers pvcs pvs"
     storage = "storageclasses csinodes csidrivers csistoragecapacities volumeattachments"
     devices = "resourceclaims resourceclaimtemplates deviceclasses resourceslices"
-    assert set(CASE_LISTS) == {*core.split(), *storage.split(), *devices.split(), "replicasets", "statefulsets", "pdbs"}
+    custom = "priorityclasses elasticquotas noderesourcetopologies"
+    assert set(CASE_LISTS) == {
+        *custom.split(),
+        *core.split(),
+        *storage.split(),
+        *devices.split(),
+        "replicasets",
+        "statefulsets",
+        "pdbs",
+    }
 
 
 def test_kinds_are_named_after_their_structs_and_have_metadata() -> None:

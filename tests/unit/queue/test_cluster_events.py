@@ -98,13 +98,21 @@ def test_a_running_pod_is_scaled_down_once_its_status_says_so() -> None:
     assert [e.label for e in pod_events(asked, happened, True)] == ["AssignedPodUpdatePodScaleDown"]
 
 
+def test_names_of_custom_kinds() -> None:
+    assert KINDS["ElasticQuota"].event_resource == "elasticquotas.v1alpha1.scheduling.x-k8s.io"
+
+
 @pytest.mark.parametrize("action", [Action.Add, Action.Update, Action.Delete])
 def test_other_kinds(action: Action) -> None:
     for kind in KINDS.values():
         event = event_of(kind.struct, action)
-        if event is not None:
+        if kind.custom:
+            assert event is not None
+            assert (event.resource, event.action) == (kind.event_resource, action)
+        elif event is not None:
             assert (event.resource.rsplit("/")[-1], event.action) == (kind.name, action)
-    heard = {event.resource for kind in KINDS.values() if (event := event_of(kind.struct, action)) is not None}
+    in_tree = [kind for kind in KINDS.values() if not kind.custom]
+    heard = {event.resource for kind in in_tree if (event := event_of(kind.struct, action)) is not None}
     usual = {registered.event.resource for registered in ALL_EVENTS}
     gated = {EventResource.ResourceSlice, EventResource.VolumeAttachment, EventResource.PodGroup}
     assert heard == usual - {EventResource.Pod} | gated

@@ -11,6 +11,7 @@ from stowplan.config.args.in_tree import DefaultPreemptionArgs, PluginArgs, Reso
 from stowplan.config.errors import Problems
 from stowplan.config.releases import LATEST, Release
 
+ZERO, UNLIMITED = "Zero", "Unlimited"
 LEAST, MOST = "Least", "Most"
 LABEL, ANNOTATION = "Label", "Annotation"
 METADATA_STRATEGIES = {"Number": ("Highest", "Lowest"), "Timestamp": ("Newest", "Oldest")}
@@ -40,6 +41,18 @@ class NodeResourcesAllocatableArgs(PluginArgs, frozen=True, kw_only=True):
             if resource.weight <= 0:
                 detail = f"resource weight of {resource.name} should be a positive value, got :{resource.weight}"
                 problems.invalid(f"{path}.resources[{index}].weight", resource.weight, detail)
+
+
+class CapacitySchedulingArgs(PluginArgs, frozen=True, kw_only=True):
+    """Stowplan's own: upstream's plugin has no args."""
+
+    unlisted_max: str = ZERO
+
+    def completed(self) -> Self:
+        return msgspec.structs.replace(self, unlisted_max=self.unlisted_max or ZERO)
+
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
+        _check_choice("unlistedMax", self.unlisted_max, (ZERO, UNLIMITED), path, problems)
 
 
 class NodeMetadataArgs(PluginArgs, frozen=True, kw_only=True):
@@ -75,6 +88,7 @@ class PreemptionTolerationArgs(DefaultPreemptionArgs, frozen=True, kw_only=True)
 
 
 OPTIONAL_ARGS: dict[str, type[PluginArgs]] = {
+    "CapacityScheduling": CapacitySchedulingArgs,
     "NodeMetadata": NodeMetadataArgs,
     "NodeResourcesAllocatable": NodeResourcesAllocatableArgs,
     "PodState": NoArgs,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, cast
 
 from stowplan import framework as fwk
-from stowplan.plugins.base import InTreePlugin, VictimRules, VictimSearch
+from stowplan.plugins.base import InTreeHandle, InTreePlugin, VictimRules
 
 
 def _after_pod_delete(pod: fwk.Pod, old: object, new: object) -> fwk.QueueingHint:
@@ -31,7 +31,7 @@ class PreemptionPlugin(InTreePlugin):
     def post_filter(
         self, state: fwk.CycleState, pod: fwk.Pod, statuses: Mapping[str, fwk.Status]
     ) -> fwk.Status | fwk.PostFilterResult | None:
-        handle = cast(VictimSearch, self.handle)
+        handle = cast(InTreeHandle, self.handle)
         outcome = handle.preempt_by(state, pod, statuses, self.candidate_limit(), self.victim_rules(state, pod))
         if isinstance(outcome, str):
             return self._rejection(outcome)

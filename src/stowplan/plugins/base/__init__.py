@@ -23,7 +23,7 @@ from stowplan.plugins.base.other_pods import (
     pods_in_domain,
 )
 from stowplan.plugins.base.plugin import Demand, InTreePlugin, SharedScorer
-from stowplan.plugins.base.victim_rules import VictimRules, VictimSearch
+from stowplan.plugins.base.victim_rules import InTreeHandle, VictimRules
 
 __all__ = [
     "BALANCED_PART",
@@ -34,10 +34,10 @@ __all__ = [
     "UNSCHEDULABLE_TAINT",
     "CpuAndMemory",
     "Demand",
+    "InTreeHandle",
     "InTreePlugin",
     "SharedScorer",
     "VictimRules",
-    "VictimSearch",
     "cordoned",
     "explain_claims",
     "in_words_with_owner",

@@ -15,8 +15,9 @@ class VictimRules:
         """The pods on the node that may be evicted, in any order; or an error."""
         return [other for other in info.pods.values() if other.priority < pod.priority]
 
-    def refusal(self, state: CycleState, pod: Pod) -> Status | None:
-        """Why the pod may not be placed with the pods that are left in the what-if, besides the filters."""
+    def refusal(self, state: CycleState, pod: Pod, *, reprieves: bool) -> Status | None:
+        """Why the pod may not be placed with the pods that are left in the what-if, besides the filters. `reprieves` is
+        False while all potential victims are removed, and True when a victim is back to be reprieved."""
         return None
 
     def no_victims(self, pod: Pod, info: NodeInfo) -> Status:
@@ -29,8 +30,12 @@ class VictimRules:
         return other.priority < pod.priority
 
 
-class VictimSearch(Protocol):
-    """The method of the handle that searches for victims by rules."""
+class InTreeHandle(Protocol):
+    """Methods of the handle that only plugins of Stowplan call."""
+
+    def nominations(self) -> Mapping[str, Mapping[str, Pod]]:
+        """All nominated pods, by node name and uid."""
+        ...
 
     def preempt_by(
         self,

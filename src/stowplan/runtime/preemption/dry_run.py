@@ -69,7 +69,7 @@ def dry_run(
     with WhatIf(profile, state, pod) as what_if:
         for other in potential:
             what_if.remove(other, info)
-        status = _fits(profile, what_if, pod, info, rules)
+        status = _fits(profile, what_if, pod, info, rules, reprieves=False)
         if status is not None:
             return status
         pods, protected = profile.budgets.protected_first(potential)
@@ -77,7 +77,7 @@ def dry_run(
         violations = 0
         for place, other in enumerate(pods):
             what_if.add(other, info)
-            if _fits(profile, what_if, pod, info, rules) is not None:
+            if _fits(profile, what_if, pod, info, rules, reprieves=True) is not None:
                 what_if.remove(other, info)
                 victims.append(other)
                 violations += place < protected
@@ -92,7 +92,9 @@ def in_order(victims: list[Pod], of_both_groups: bool) -> tuple[Pod, ...]:
     return tuple(by_importance(victims) if of_both_groups else victims)
 
 
-def _fits(profile: Profile, what_if: WhatIf, pod: Pod, info: NodeInfo, rules: VictimRules | None) -> Status | None:
+def _fits(
+    profile: Profile, what_if: WhatIf, pod: Pod, info: NodeInfo, rules: VictimRules | None, *, reprieves: bool
+) -> Status | None:
     """The filters on the node in the what-if, with and without the pods nominated to it; then the rules."""
     nominated = nominated_rivals(profile, pod, info)
     if nominated:
@@ -103,4 +105,4 @@ def _fits(profile: Profile, what_if: WhatIf, pod: Pod, info: NodeInfo, rules: Vi
         if status is not None:
             return status
     status = run_filters(profile.filters, what_if.state, pod, info)
-    return rules.refusal(what_if.state, pod) if status is None and rules is not None else status
+    return status if status is not None or rules is None else rules.refusal(what_if.state, pod, reprieves=reprieves)

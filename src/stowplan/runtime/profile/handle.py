@@ -66,6 +66,9 @@ class ProfileHandle:
     def nominated_pods(self, node_name: str) -> Iterable[Pod]:
         return self._nominator.on_node(node_name)
 
+    def nominations(self) -> Mapping[str, Mapping[str, Pod]]:
+        return self._nominator.by_node
+
     def preempt(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status], limit: tuple[int, int]
     ) -> PostFilterResult | str:

@@ -1,0 +1,210 @@
+"""CapacityScheduling: verdicts worked out by hand. Amounts are cores; memory is part of min and max, and plentiful."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from tests.builders import Json, World, node, pod
+from tests.unit.optional_plugins.test_registry import configuration
+
+from stowplan.cache import Cluster
+from stowplan.evaluation.evaluator import evaluate
+from stowplan.framework import CycleState
+from stowplan.optional_plugins.capacity_scheduling.quotas import NamespaceUsage
+
+NAME = "CapacityScheduling"
+ENABLED = {
+    "preFilter": {"enabled": [{"name": NAME}]},
+    "postFilter": {"enabled": [{"name": NAME}], "disabled": [{"name": "*"}]},
+    "reserve": {"enabled": [{"name": NAME}]},
+}
+MORE_THAN_MAX = "Pod {} is rejected in PreFilter because ElasticQuota {} is more than Max"
+MORE_THAN_MIN = "Pod {} is rejected in PreFilter because total ElasticQuota used is more than min"
+
+
+def world(quotas: dict[str, Json], *pods: Json, args: Json | None = None, nodes: int = 1) -> World:
+    config = configuration(ENABLED, *([] if args is None else [{"name": NAME, "args": args}]))
+    made = World([node(f"n{i}", cpu="10", memory="100Gi") for i in range(nodes)], pods, config=config)
+    for namespace, spec in quotas.items():
+        made.put("ElasticQuota", name=f"quota-{namespace}", namespace=namespace, spec=spec)
+    return made
+
+
+def quota(least: int, most: int | None = None) -> Json:
+    spec: Json = {"min": {"cpu": str(least), "memory": "100Gi"}}
+    return spec if most is None else {**spec, "max": {"cpu": str(most), "memory": "100Gi"}}
+
+
+def running(name: str, namespace: str, cpu: int = 1, on: str = "n0", **more: Any) -> Json:
+    """A pod that started at the second in its name."""
+    status = {"startTime": f"2026-01-01T00:00:0{name[-1]}Z"}
+    return pod(name, on, namespace=namespace, requests={"cpu": cpu}, status=status, **more)
+
+
+def wanted(namespace: str, cpu: int = 1, **more: Any) -> Json:
+    return pod("p", namespace=namespace, requests={"cpu": cpu}, **more)
+
+
+def refusal(made: World, item: Json) -> str:
+    status = made.plugin(NAME).pre_filter(CycleState(), made.pod(item), made.cluster.nodes.everything())
+    return "" if status is None else status.message
+
+
+A_USES_4 = [running(f"a{i}", "a", 2) for i in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("quotas", "cpu", "expected"),
+    [
+        ({}, 99, ""),  # No quota.
+        ({"b": quota(0)}, 99, ""),
+        ({"a": quota(10, 6)}, 2, ""),
+        ({"a": quota(10, 6)}, 3, MORE_THAN_MAX),
+        ({"a": quota(5)}, 1, ""),
+        ({"a": quota(5)}, 2, MORE_THAN_MIN),
+        ({"a": quota(5), "b": quota(3)}, 4, ""),  # a borrows from b.
+        ({"a": quota(5), "b": quota(3)}, 5, MORE_THAN_MIN),
+        ({"a": {"max": {"cpu": "6"}}, "b": quota(20)}, 2, ""),  # No memory is requested.
+        ({"a": {"min": {"cpu": "4"}}}, 1, MORE_THAN_MIN),
+        ({"a": {}}, 1, MORE_THAN_MIN),  # Nothing is guaranteed.
+    ],
+)
+def test_pre_filter(quotas: dict[str, Json], cpu: int, expected: str) -> None:
+    assert refusal(world(quotas, *A_USES_4), wanted("a", cpu)) == expected.format("a/p", "a")
+
+
+def test_resources_that_a_max_does_not_list() -> None:
+    item = pod("p", namespace="a", requests={"cpu": "1", "memory": "1Gi"})
+    scalar = pod("p", namespace="a", requests={"example.com/gpu": "1"})
+    quotas = {"a": {"min": {"cpu": "4", "memory": "8Gi", "example.com/gpu": "1"}, "max": {"cpu": "4"}}}
+    assert refusal(world(quotas), item) == MORE_THAN_MAX.format("a/p", "a")
+    assert refusal(world(quotas, args={"unlistedMax": "Unlimited"}), item) == ""
+    assert refusal(world(quotas), scalar) == ""
+
+
+def test_nominated_pods_count() -> None:
+    made = world({"a": quota(5, 6), "b": quota(3)}, *A_USES_4)
+    for name, namespace, priority in (("same", "a", 5), ("lower", "a", 0), ("other", "b", 0), ("free", "c", 0)):
+        nominated = pod(name, namespace=namespace, priority=priority, requests={"cpu": "1"})
+        made.nominator.add(made.pod(nominated), "n0")
+    # a: 4 + 1 and the nominated pod of equal priority are 6; in all, with the pod of b, 7 of 8.
+    assert refusal(made, wanted("a", 1, priority=5)) == ""
+    assert refusal(made, wanted("a", 2, priority=5)) == MORE_THAN_MAX.format("a/p", "a")
+    # b: 4 + 3 and the nominated pod of b are 8; a is below its min, so its two nominated pods count.
+    assert refusal(made, wanted("b", 1)) == ""
+    assert refusal(made, wanted("b", 2)) == MORE_THAN_MIN.format("b/p", "b")
+
+
+def victims(made: World, item: Json) -> tuple[list[str], str]:
+    """The victims on the only node, or none and the message."""
+    record = evaluate(made.profile, made.pod(item))
+    if record.preemption is None:
+        return [], record.message
+    found = [victim for candidate in record.preemption.candidates for victim in candidate.victims]
+    return sorted(found), record.preemption.message
+
+
+def test_a_namespace_below_its_min_reclaims_what_others_borrow_whatever_their_priority() -> None:
+    borrowed = [running(f"b{i}", "b", 2, priority=100) for i in range(5)]
+    made = world({"a": quota(6), "b": quota(4)}, *borrowed)
+    # b uses 10 of its 4. The pod of 3 cores needs two of b's pods, and b stays above its min.
+    assert victims(made, wanted("a", 3))[0] == ["b/b3", "b/b4"]
+    # Three pods may leave until b is back at its min: 6 cores, not enough for 7, which is above a's min anyway.
+    assert victims(made, wanted("a", 6))[0] == ["b/b2", "b/b3", "b/b4"]
+    assert victims(made, wanted("a", 7))[1].endswith("No victims found on node n0 for preemptor pod p.")
+
+
+def test_a_namespace_above_its_min_evicts_its_own_pods_of_lower_priority() -> None:
+    pods = [running("a0", "a", 6), running("a1", "a", 2, priority=10), running("b0", "b", 2)]
+    made = world({"a": quota(4), "b": quota(6)}, *pods)
+    assert victims(made, wanted("a", 2, priority=5))[0] == ["a/a0"]
+    assert victims(made, wanted("a", 2, priority=0))[1].endswith("No victims found on node n0 for preemptor pod p.")
+
+
+def test_pods_without_a_quota_evict_only_pods_without_one() -> None:
+    pods = [running("a0", "a", 5), running("c0", "c", 5)]
+    made = world({"a": quota(5)}, *pods)
+    assert victims(made, wanted("d", 2, priority=5))[0] == ["c/c0"]
+    assert victims(made, wanted("d", 6, priority=5))[1] == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def test_the_quotas_hold_after_the_evictions() -> None:
+    # Together 10 of 8 are used. b's last pod and c's pod may leave; without c's pod, b's may stay.
+    pods = [running("b0", "b", 2), running("b1", "b", 2), running("b2", "b", 2), running("c0", "c", 4)]
+    made = world({"a": quota(2), "b": quota(4), "c": quota(2)}, *pods)
+    assert victims(made, wanted("a", 2)) == (["c/c0"], "")
+
+
+def test_reprieved_pods_must_leave_room_in_the_quota() -> None:
+    # The pod fits beside the others, but the sum of the mins is used up, so one pod of b has to leave.
+    pods = [running("b0", "b", 2, "n0"), running("b1", "b", 2, "n0")]
+    made = world({"a": quota(2), "b": quota(2)}, *pods)
+    assert victims(made, wanted("a", 2)) == (["b/b1"], "")
+
+
+def test_a_terminating_victim_on_the_nominated_node_is_awaited() -> None:
+    pods = [running(f"b{i}", "b", 5) for i in range(2)]
+    pods[0]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    made = world({"a": quota(6), "b": quota(4)}, *pods)
+    text = "not eligible due to a terminating pod on the nominated node."
+    assert made.decide(wanted("a", 3, nominated="n0")).message.endswith(text)
+    assert not made.decide(wanted("a", 7, nominated="n0")).message.endswith(text)  # Above its min.
+
+
+def test_of_several_quotas_in_a_namespace_the_oldest_applies() -> None:
+    made = world({})
+    for name, most, created in (("new", 9, "2026-02-01T00:00:00Z"), ("old", 1, "2026-01-01T00:00:00Z")):
+        metadata = {"creationTimestamp": created}
+        made.put("ElasticQuota", name=name, namespace="a", metadata=metadata, spec=quota(10, most))
+    assert refusal(made, wanted("a", 2)) == MORE_THAN_MAX.format("a/p", "a")
+
+
+def test_a_quota_with_an_unreadable_amount_is_ignored() -> None:
+    made = world({"a": {"max": {"cpu": "lots"}}, "b": quota(1)})
+    assert refusal(made, wanted("a", 5)) == ""
+    assert refusal(made, wanted("b", 2)) == MORE_THAN_MIN.format("b/p", "b")
+
+
+def test_an_explanation_has_the_amounts() -> None:
+    made = world({"a": quota(5, 6), "b": quota(3)}, *A_USES_4)
+    plugin = made.plugin(NAME)
+
+    def text(item: Json) -> str:
+        state, newcomer = CycleState(), made.pod(item)
+        status = plugin.pre_filter(state, newcomer, made.cluster.nodes.everything())
+        (found,) = plugin.explain_pod(state, newcomer, status)
+        return found.text  # type: ignore[no-any-return]
+
+    assert text(wanted("a", 3)) == "Namespace a would use 7 CPU; the max of ElasticQuota quota-a is 6 CPU"
+    assert text(wanted("b", 5)) == "All namespaces with ElasticQuotas would use 9 CPU; their min adds up to 8 CPU"
+
+
+def test_usage_follows_the_pods() -> None:
+    random = Random(5)
+    made = World([node(f"n{i}", cpu="100") for i in range(8)])
+    usage = NamespaceUsage(made.cluster)
+    present: dict[str, Json] = {}
+    for step in range(400):
+        if present and random.random() < 0.45:
+            name = random.choice(sorted(present))
+            made.cluster.remove_pod(made.pod(present.pop(name)).uid)
+        else:
+            item = running(f"p{step}", random.choice("abc"), random.randint(1, 3), f"n{random.randrange(8)}")
+            present[f"p{step}"] = item
+            made.add_pod(item)
+        if random.random() < 0.3:
+            assert _sums(usage) == _plain_sums(made.cluster)
+    made.cluster.remove_node("n3")
+    assert _sums(usage) == _plain_sums(made.cluster)
+
+
+def _sums(usage: NamespaceUsage) -> dict[str, int]:
+    return {namespace: used["cpu"] for namespace, used in usage.totals().items() if used["cpu"]}
+
+
+def _plain_sums(cluster: Cluster) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for info in cluster.nodes:
+        for item in info.pods.values():
+            sums[item.namespace] = sums.get(item.namespace, 0) + item.template.requests["cpu"]
+    return sums
