@@ -52,6 +52,9 @@ class ClusterCase(msgspec.Struct, kw_only=True):
     resourceclaimtemplates: tuple[api.ResourceClaimTemplate, ...] = ()
     deviceclasses: tuple[api.DeviceClass, ...] = ()
     resourceslices: tuple[api.ResourceSlice, ...] = ()
+    priorityclasses: tuple[api.PriorityClass, ...] = ()
+    elasticquotas: tuple[api.ElasticQuota, ...] = ()
+    noderesourcetopologies: tuple[api.NodeResourceTopology, ...] = ()
 
     def lookups(self) -> Iterator[Any]:
         """All objects other than nodes and pods."""

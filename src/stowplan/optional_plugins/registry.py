@@ -9,11 +9,14 @@ from stowplan.framework import Plugin
 
 MODULES = {
     "CapacityScheduling": "capacity_scheduling",
+    "LoadVariationRiskBalancing": "trimaran.load_variation_risk_balancing",
+    "LowRiskOverCommitment": "trimaran.low_risk_over_commitment",
     "NodeMetadata": "node_metadata",
     "NodeResourcesAllocatable": "node_resources_allocatable",
     "PodState": "pod_state",
     "PreemptionToleration": "preemption_toleration",
     "QOSSort": "qos_sort",
+    "TargetLoadPacking": "trimaran.target_load_packing",
 }
 """Module below this package for each plugin; the class has the plugin's name."""
 

@@ -19,7 +19,7 @@ NOT_IDS = {"node.kubernetes.io", "volume.kubernetes.io"}
 
 
 def ids_in_code() -> Iterator[str]:
-    for room in ("plugins", "insight"):
+    for room in ("plugins", "optional_plugins", "insight"):
         for path in (SOURCE / room).rglob("*.py"):
             for part in ast.walk(ast.parse(path.read_text())):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):

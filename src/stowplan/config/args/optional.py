@@ -8,6 +8,11 @@ from typing import Self
 import msgspec
 
 from stowplan.config.args.in_tree import DefaultPreemptionArgs, PluginArgs, ResourceSpec
+from stowplan.config.args.trimaran import (
+    LoadVariationRiskBalancingArgs,
+    LowRiskOverCommitmentArgs,
+    TargetLoadPackingArgs,
+)
 from stowplan.config.errors import Problems
 from stowplan.config.releases import LATEST, Release
 
@@ -89,10 +94,13 @@ class PreemptionTolerationArgs(DefaultPreemptionArgs, frozen=True, kw_only=True)
 
 OPTIONAL_ARGS: dict[str, type[PluginArgs]] = {
     "CapacityScheduling": CapacitySchedulingArgs,
+    "LoadVariationRiskBalancing": LoadVariationRiskBalancingArgs,
+    "LowRiskOverCommitment": LowRiskOverCommitmentArgs,
     "NodeMetadata": NodeMetadataArgs,
     "NodeResourcesAllocatable": NodeResourcesAllocatableArgs,
     "PodState": NoArgs,
     "PreemptionToleration": PreemptionTolerationArgs,
     "QOSSort": NoArgs,
+    "TargetLoadPacking": TargetLoadPackingArgs,
 }
 """Args type by plugin. The keys are the optional plugins."""

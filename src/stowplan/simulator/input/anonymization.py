@@ -36,6 +36,7 @@ _ROLES_OF_KINDS = {
     "Node": "node",
     "CSINode": "node",
     "ResourceSlice": "node",
+    "NodeResourceTopology": "node",
     "Namespace": "namespace",
     "CSIDriver": "driver",
     "PersistentVolume": "volume",
