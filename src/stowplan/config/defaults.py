@@ -178,5 +178,5 @@ def _complete_profile(profile: Profile, release: Release) -> Profile:
         plugin.name for attribute in PLUGINS_ATTRIBUTES.values() for plugin in getattr(plugins, attribute).enabled
     }
     missing = enabled.intersection(ARGS).difference(config.name for config in configs)
-    configs += [PluginConfig(name=name, args=ARGS[name]()) for name in ARGS if name in missing]
+    configs += [PluginConfig(name=name, args=ARGS[name]().completed()) for name in ARGS if name in missing]
     return msgspec.structs.replace(profile, plugins=plugins, plugin_config=tuple(configs))

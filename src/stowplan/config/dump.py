@@ -8,12 +8,13 @@ from stowplan.config.args import PluginArgs
 from stowplan.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig
 
 
-def to_builtins(config: KubeSchedulerConfiguration) -> dict[str, Any]:
-    """The configuration as v1: Kubernetes' field names, durations as text, kinds on the args of in-tree plugins."""
+def to_builtins(config: KubeSchedulerConfiguration, *, redacts: bool = False) -> dict[str, Any]:
+    """The configuration as v1: Kubernetes' field names, durations as text, kinds on the args of in-tree plugins.
+    `redacts`: without credentials in args, for pages."""
     plain = _plain(config)
     plain.pop("release", None)
     for profile, plain_profile in zip(config.profiles, plain["profiles"], strict=True):
-        plain_profile["pluginConfig"] = [_plugin_config(item) for item in profile.plugin_config]
+        plain_profile["pluginConfig"] = [_plugin_config(item, redacts) for item in profile.plugin_config]
     return {"apiVersion": API_VERSION, "kind": KIND, **plain}
 
 
@@ -23,10 +24,11 @@ def to_yaml(config: KubeSchedulerConfiguration) -> str:
     return yaml_text.dump(to_builtins(config))
 
 
-def _plugin_config(config: PluginConfig) -> dict[str, Any]:
+def _plugin_config(config: PluginConfig, redacts: bool) -> dict[str, Any]:
     args = config.args
     if isinstance(args, PluginArgs):
-        args = {"apiVersion": API_VERSION, "kind": type(args).__name__, **_plain(args)}
+        shown = args.redacted() if redacts else args
+        args = {"apiVersion": API_VERSION, "kind": f"{config.name}Args", **_plain(shown)}
     return {"name": config.name} if args is None else {"name": config.name, "args": args}
 
 

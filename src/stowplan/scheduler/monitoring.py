@@ -134,7 +134,7 @@ class Monitor:
                 HealthPage("livez", (), health.on_check),
                 HealthPage("readyz", (*election, shutdown, synced), health.on_check),
             ),
-            configuration=to_builtins(options.config),
+            configuration=to_builtins(options.config, redacts=True),
             flags=options.flags,
             resources=RetriedRead(self._resources, b""),
             profiling=options.config.enable_profiling,

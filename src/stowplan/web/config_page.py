@@ -22,7 +22,7 @@ _SCORE = "score"
 def config_page(config: KubeSchedulerConfiguration, profiles: Mapping[str, Profile]) -> ConfigPage:
     """The configuration, compared with the default one."""
     standard = _args(to_builtins(default_configuration())["profiles"][0])
-    plain, defaults = to_builtins(config), _default_profile()
+    plain, defaults = to_builtins(config, redacts=True), _default_profile()
     for extender in plain.get("extenders", []):
         extender["urlPrefix"] = _without_password(extender.get("urlPrefix", ""))
         extender.get("tlsConfig", {}).pop("keyData", None)

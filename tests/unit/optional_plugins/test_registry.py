@@ -10,6 +10,7 @@ from stowplan.config import InvalidConfigurationError, from_builtins
 from stowplan.config.args import OPTIONAL_ARGS
 from stowplan.config.args.optional import NodeResourcesAllocatableArgs
 from stowplan.config.defaults import DEFAULT_WEIGHTS, IN_TREE_PLUGINS
+from stowplan.config.dump import to_builtins
 from stowplan.errors import ConfigError
 from stowplan.framework import Plugin
 from stowplan.optional_plugins.registry import MODULES, optional_classes
@@ -102,3 +103,15 @@ def test_plain_args_of_the_extender_are_decoded_and_validated() -> None:
     assert plugin.args == NodeResourcesAllocatableArgs(mode="Most")
     with pytest.raises(ConfigError, match=r'pluginConfig of "NodeResourcesAllocatable": .*invalid support ModeType'):
         instantiate(kind, "", {"mode": "Some"}, handle)
+
+
+def test_a_configuration_with_all_plugins_is_read_again_as_it_was() -> None:
+    required = {"metadataKey": "k", "metadataSource": "Label", "metadataType": "Number", "scoringStrategy": "Highest"}
+    names = [name for name in MODULES if name != "QOSSort"]
+    plugins = {
+        "multiPoint": {"enabled": [{"name": name} for name in names]},
+        "queueSort": {"enabled": [{"name": "QOSSort"}], "disabled": [{"name": "*"}]},
+    }
+    config = from_builtins(configuration(plugins, {"name": "NodeMetadata", "args": required}))
+    assert from_builtins(to_builtins(config)) == config
+    World(config=to_builtins(config))

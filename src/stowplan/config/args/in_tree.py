@@ -35,6 +35,10 @@ class PluginArgs(Strict, frozen=True, kw_only=True):
     def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         """Report every value that kube-scheduler rejects."""
 
+    def redacted(self) -> Self:
+        """Without credentials, for pages."""
+        return self
+
 
 class ResourceSpec(Strict, frozen=True, kw_only=True):
     """A resource to score by. Weight 0 means 1."""

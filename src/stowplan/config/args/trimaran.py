@@ -47,6 +47,14 @@ class TrimaranArgs(PluginArgs, frozen=True, kw_only=True):
         provider = msgspec.structs.replace(given, type=given.type or METRICS_SERVER, insecure_skip_verify=skip)
         return msgspec.structs.replace(self, metric_provider=provider)
 
+    def redacted(self) -> Self:
+        provider = self.metric_provider
+        provider = msgspec.structs.replace(
+            provider, token="REDACTED" if provider.token else "", address=without_password(provider.address)
+        )
+        watcher = without_password(self.watcher_address)
+        return msgspec.structs.replace(self, metric_provider=provider, watcher_address=watcher)
+
     def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         provider = self.metric_provider
         if self.max_metrics_age_seconds < 0:
@@ -61,6 +69,13 @@ class TrimaranArgs(PluginArgs, frozen=True, kw_only=True):
             _check_url(provider.address, f"{path}.metricProvider.address", problems)
         elif provider.type == FILE and not provider.address:
             problems.required(f"{path}.metricProvider.address", "the path of a file")
+
+
+def without_password(address: str) -> str:
+    """A URL without user and password; any other text as it is."""
+    scheme, separator, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else address
 
 
 def _check_url(address: str, path: str, problems: Problems) -> None:

@@ -92,7 +92,8 @@ class LoadSource:
     @property
     def name(self) -> str:
         """The source in logs."""
-        return self._args.watcher_address or self._args.metric_provider.address or self._args.metric_provider.type
+        shown = self._args.redacted()
+        return shown.watcher_address or shown.metric_provider.address or shown.metric_provider.type
 
     def read(self) -> LoadSnapshot:
         """The current metrics. Raises LoadError."""
