@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stowplan.framework import Mask, Pod
+from stowplan.insight.altered import diagnose_altered
 from stowplan.insight.bounds import effort_bounds
 from stowplan.insight.finding import FoundPod
 from stowplan.insight.insight import Insight
@@ -16,7 +17,7 @@ from stowplan.insight.steps import Elimination, count, eliminate
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.web.columns import column
-from stowplan.web.wire import FitStep, Lacks, NodeFit, ScoreColumns, ScoringPlugin
+from stowplan.web.wire import FitStep, Lacks, NodeFit, OpenedNodes, ScoreColumns, ScoringPlugin
 
 MAX_MATRIX_PLUGINS = 30
 """Bits of `NodeFit.rejects`."""
@@ -32,6 +33,17 @@ def fit(insight: Insight, found: FoundPod, epoch: str, revision: int) -> Slices[
         answer = _fit(FilterMatrix(profile, unassigned if found.placed else found.pod), epoch, revision)
     yield
     return answer
+
+
+def opened(insight: Insight, found: FoundPod, number: int, epoch: str, revision: int) -> Slices[OpenedNodes]:
+    """The nodes on which a pending pod fits with a proposal of its explanation, by the proposal's number."""
+    explanation = yield from insight.explain(found.pod)
+    slots: list[int] = []
+    if number < len(explanation.proposals):
+        patch = explanation.proposals[number].change.patch
+        diagnosis = diagnose_altered(insight.profile_of(found.pod), found.pod, patch) if patch else None
+        slots = [] if diagnosis is None else diagnosis.feasible.tolist()
+    return OpenedNodes(epoch=epoch, revision=revision, pod=found.pod.key, slot=slots)
 
 
 def _fit(matrix: FilterMatrix, epoch: str, revision: int) -> NodeFit:

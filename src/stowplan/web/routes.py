@@ -48,6 +48,10 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         namespace, pod = _named(names, 2, "NAMESPACE/POD")
         return await source.answers.explain(namespace, pod, _number(request, "top", DEFAULT_TOP))
 
+    async def opened(request: PageRequest, names: list[str]) -> Any:
+        namespace, pod, number = _named(names, 3, "NAMESPACE/POD/NUMBER")
+        return await source.opened(namespace, pod, _parsed_number(number, "NUMBER", MAX_TOP))
+
     async def why_not(request: PageRequest, names: list[str]) -> Any:
         return await source.answers.why_not(*_named(names, 3, "NAMESPACE/POD/NODE"))
 
@@ -104,6 +108,7 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         "map": lambda request, names: shared.get("map", source.map),
         "pods": pods,
         "fit": lambda request, names: source.fit(*_named(names, 2, "NAMESPACE/POD")),
+        "opened": opened,
         "points": lambda request, names: source.points(*_named(names, 2, "NAMESPACE/POD")),
         "queue": lambda request, names: source.queue(),
         "config": lambda request, names: source.config(),
@@ -209,7 +214,10 @@ def _named(names: list[str], count: int, pattern: str) -> list[str]:
 
 
 def _number(request: PageRequest, name: str, default: int, maximum: int = MAX_TOP) -> int:
-    text = request.query.get(name, [str(default)])[0]
+    return _parsed_number(request.query.get(name, [str(default)])[0], name, maximum)
+
+
+def _parsed_number(text: str, name: str, maximum: int) -> int:
     if not text.isdecimal() or len(text) > 10 or int(text) > maximum:
         raise PageRequestError(f"{name}: a number up to {maximum} is expected")
     return int(text)

@@ -26,7 +26,7 @@ from stowplan.insight.slices import Slices
 from stowplan.insight.workloads import WorkloadReference
 from stowplan.web.columns import Times, copy_changes, copy_nodes, copy_pods
 from stowplan.web.config_page import config_page
-from stowplan.web.fit import fit, points
+from stowplan.web.fit import fit, opened, points
 from stowplan.web.history import HistoryRing
 from stowplan.web.mirror import Mirror
 from stowplan.web.node_page import node_page
@@ -42,6 +42,7 @@ from stowplan.web.wire import (
     NodeFit,
     NodeMap,
     NodePage,
+    OpenedNodes,
     PendingPage,
     PodColumns,
     PodNames,
@@ -267,6 +268,11 @@ class StateSource:
 
     async def fit(self, namespace: str, pod: str) -> NodeFit:
         return await self._about(namespace, pod, fit)
+
+    async def opened(self, namespace: str, pod: str, proposal: int) -> OpenedNodes:
+        return await self._about(
+            namespace, pod, lambda insight, found, epoch, revision: opened(insight, found, proposal, epoch, revision)
+        )
 
     async def points(self, namespace: str, pod: str) -> ScoreColumns:
         return await self._about(namespace, pod, points)

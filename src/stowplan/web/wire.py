@@ -204,6 +204,15 @@ class ScoringPlugin(WireStruct, frozen=True):
     normalized: Ints
 
 
+class OpenedNodes(WireStruct, frozen=True):
+    """`opened/NS/POD/NUMBER`: the nodes on which the pod fits with a proposal of its explanation."""
+
+    epoch: str
+    revision: int
+    pod: str
+    slot: list[int]
+
+
 class ScoreColumns(WireStruct, frozen=True):
     """`points/NAMESPACE/POD`: the scores of all nodes that would do."""
 

@@ -65,6 +65,9 @@ def check_fit(browser: Browser, explanation: Any) -> None:
         lost = [(each["plugin"], each["lost"], each["left"]) for each in explanation["steps"][1:]]
         assert [(each["plugin"], each["lost"], each["left"]) for each in fit["steps"]] == lost
         assert [step.count(number) for number in range(1, len(lost) + 1)] == [each[1] for each in lost]
+    for number, proposal in enumerate(explanation.get("proposals", ())):
+        if proposal["change"].get("patch") and proposal["change"]["kind"] != "priority":
+            assert len(browser.data(f"opened/{key}/{number}")["slot"]) == proposal["opens"]
     points = browser.data(f"points/{key}")
     assert len(points["slot"]) == step.count(0)
     for each in points["plugins"]:

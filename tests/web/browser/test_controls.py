@@ -190,3 +190,27 @@ def test_navigation_by_mouse_and_back_button(page: Page) -> None:
         expect(page.locator("nav a[aria-current]")).to_contain_text(title)
     page.go_back()
     expect(page.locator("nav a[aria-current]")).to_contain_text("Config")
+
+
+def test_a_proposal_lights_the_nodes_that_it_opens(view: Callable[[str], Visit]) -> None:
+    visitor = view(f"#/pod/media/encode-wide-{HASH}-0000")
+    proposals = visitor.page.locator(".proposals li")
+    opens = int(proposals.nth(1).locator(".opens").inner_text())
+    assert opens > 1
+    proposals.nth(1).focus()
+    visitor.page.wait_for_timeout(50)
+    expect(proposals.nth(1)).to_be_focused()
+    for _ in range(100):
+        if visitor.state("stowplan.store.focus?.size") == opens:
+            break
+        visitor.page.wait_for_timeout(50)
+    assert visitor.state("stowplan.store.focus?.size") == opens
+    proposals.nth(1).blur()
+    assert visitor.state("stowplan.store.focus") is None
+
+
+def test_node_lists_the_pending_pods_that_may_come(view: Callable[[str], Visit]) -> None:
+    page = view("#/node/eu-west-1a-compute-0000").page
+    page.get_by_text("Which pending pods may come").click()
+    expect(page.locator("#panel")).to_contain_text("pending pods would fit.")
+    expect(page.locator("#panel")).to_contain_text("9 × media/encode-wide")

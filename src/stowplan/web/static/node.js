@@ -5,7 +5,7 @@ import { rampStep } from './colours.js';
 import { el, replaceChildren, select } from './dom.js';
 import { amount, amountOf, count, duration, plural, resourceName, shortWorkload } from './format.js';
 import { map } from './map.js';
-import { apiPath, getJson } from './net.js';
+import { apiPath, getJson, isEmbedded } from './net.js';
 import { podRoute, ageNow } from './panel.js';
 import { loadPods } from './pods.js';
 import { factRows, folded, offersWhatIf, section } from './pod_parts.js';
@@ -13,6 +13,7 @@ import { route } from './router.js';
 import { CORDONED, NOT_READY, publish, store, subscribe } from './store.js';
 
 const MAX_LISTED_PODS = 250;
+const MAX_VISITORS = 8;
 const state = { resource: 'cpu', sort: 'share', down: true };
 
 export const nodeView = {
@@ -58,7 +59,7 @@ function placeWords(node) {
 function draw(place, node) {
   const top = place.scrollTop;
   const again = () => draw(place, node);
-  replaceChildren(place, nodeHead(node.name, node), resources(node), blocks(node, again), podTable(node, again), details(node),
+  replaceChildren(place, nodeHead(node.name, node), resources(node), blocks(node, again), visitors(node), podTable(node, again), details(node),
     el('div', { class: 'section buttons' },
       offersWhatIf() && el('a', { class: 'button primary', href: route('what-if', [], { drain: node.name }) }, 'What if it were drained?')));
   place.scrollTop = top;
@@ -95,6 +96,24 @@ function blocks(node, again) {
       'aria-label': pod.pod,
       style: { 'flex-basis': `${Math.max(0.7, (100 * pod.requests[state.resource]) / whole)}%`, background: workloadColour(pod.workload) },
     }, pod.requests[state.resource] / whole > 0.08 ? shortWorkload(pod.workload).split('/').pop() : ''))));
+}
+
+/** Which pending pods would fit here, for the largest groups; computed when it is opened. */
+function visitors(node) {
+  const groups = (store.lastPending?.groups || []).filter((group) => group.sample?.length && group.state !== 'gated').slice(0, MAX_VISITORS);
+  if (!groups.length || isEmbedded()) return null;
+  const list = el('ul', { class: 'plain', 'aria-live': 'polite' }, el('li', { class: 'quiet' }, 'Computing…'));
+  const load = async () => {
+    const answers = await Promise.all(groups.map((group) => getJson(`why-not/${group.sample[0].split('/').map(encodeURIComponent).join('/')}/${apiPath(node.name)}`).catch((error) => ({ sentence: error.message }))));
+    const fitting = groups.reduce((sum, group, i) => sum + (answers[i].fits ? group.pods : 0), 0);
+    const all = groups.reduce((sum, group) => sum + group.pods, 0);
+    replaceChildren(list, el('li', {}, el('b', {}, `${count(fitting)} of ${plural(all, 'pending pod')} would fit.`)),
+      groups.map((group, i) => el('li', {}, el('a', { href: podRoute(group.sample[0], { group: group.id }) }, `${count(group.pods)} × ${Object.keys(group.workloads).map(shortWorkload)[0] || group.sample[0]}`),
+        el('span', { class: answers[i].fits ? 'ok' : 'quiet' }, ` ${answers[i].sentence}`))));
+  };
+  const box = folded('Which pending pods may come', list);
+  box.addEventListener('toggle', () => { if (box.open) load(); }, { once: true });
+  return box;
 }
 
 const COLUMNS = [

@@ -2,7 +2,7 @@
 import { familyColour, familyOf } from './colours.js';
 import { announce, byId, copyButton, el, replaceChildren } from './dom.js';
 import { amount, count, plural, resourceName, timeOfDay } from './format.js';
-import { apiPath, getJson } from './net.js';
+import { apiPath, getJson, isEmbedded } from './net.js';
 import { podRoute } from './panel.js';
 import { factRows, folded, offersWhatIf, pendingFacts, rawJson, requestsText, section, sentenceBox } from './pod_parts.js';
 import { followPod } from './pod_store.js';
@@ -84,6 +84,27 @@ function ringing(name) {
   return { onpointerenter: ring, onpointerleave: clear, onfocusin: ring, onfocusout: clear };
 }
 
+/** Lights the nodes that a proposal opens while it is under the pointer or has the focus, and rings the best one. */
+function opening({ namespace, name }, proposal, number) {
+  const handlers = proposal.best ? ringing(proposal.best) : {};
+  if (!proposal.opens || isEmbedded()) return handlers;
+  let on = false;
+  let slots = null;
+  const start = async () => {
+    on = true;
+    handlers.onpointerenter?.();
+    slots ??= getJson(`opened/${apiPath(namespace, name, String(number))}`).then((answer) => answer.slot, () => []);
+    const found = await slots;
+    if (on && found.length) light(new Set(found));
+  };
+  const end = () => {
+    on = false;
+    handlers.onpointerleave?.();
+    light(null);
+  };
+  return { tabindex: 0, onpointerenter: start, onpointerleave: end, onfocusin: start, onfocusout: end };
+}
+
 function nearMisses(explanation) {
   const closest = explanation.closest || [];
   if (!closest.length) return null;
@@ -122,9 +143,9 @@ function nearItem(node) {
 function proposals(explanation) {
   const list = explanation.proposals || [];
   if (!list.length) return null;
-  return section('What would help', 'nodes opened, all of it checked', el('ul', { class: 'proposals' }, list.map((proposal) => {
+  return section('What would help', 'nodes opened, all of it checked', el('ul', { class: 'proposals' }, list.map((proposal, number) => {
     const patch = proposal.change.patch || [];
-    return el('li', proposal.best ? ringing(proposal.best) : {},
+    return el('li', opening(explanation.pod, proposal, number),
       el('b', { class: 'opens' }, count(proposal.opens)),
       el('div', {}, el('span', {}, proposal.change.text),
         proposal.best && el('small', {}, ` best: ${proposal.best}`),
