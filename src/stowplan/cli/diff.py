@@ -13,8 +13,10 @@ from stowplan.cli.command import Command
 from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
+    from stowplan.simulator.timeline import RunTimeline
     from stowplan.simulator.what_if.diff import ComparedRun
     from stowplan.simulator.what_if.records import DiffAnswer
+    from stowplan.web.wire import History
 
 _DEFAULT = "default"
 _PLUGIN = re.compile(r".*\.py(:\w+)?|[\w.]+:\w+")
@@ -75,12 +77,13 @@ def diff(
 
     if before == after == "-" or ("-" in request.names and "-" in (before, after)):
         raise click.UsageError("Standard input can be read once.")
-    runs = [_Side(name, request, again, by, seed).run() for name in (before, after)]
+    sides = [_Side(name, request, again, by, seed) for name in (before, after)]
+    runs = [side.run() for side in sides]
     answer = difference(*runs)
     if output in ("json", "yaml"):
         sys.stdout.buffer.write((to_json if output == "json" else to_yaml)(answer))
     elif output == "html":
-        _print_report(runs[0], runs[1], answer)
+        _print_report(runs[0], runs[1], answer, [side.timeline for side in sides])
     else:
         console = Console()
         width = console.width if console.is_terminal else None
@@ -90,7 +93,9 @@ def diff(
     click.get_current_context().exit(EXIT_DIFFERENT if exit_code and differs else 0)
 
 
-def _print_report(before: ComparedRun, after: ComparedRun, answer: DiffAnswer) -> None:
+def _print_report(
+    before: ComparedRun, after: ComparedRun, answer: DiffAnswer, timelines: list[RunTimeline | None]
+) -> None:
     from stowplan.cli.report import print_comparison
     from stowplan.cli.web_what_if import map_of
     from stowplan.simulator.what_if.diff_text import diff_lines
@@ -108,7 +113,17 @@ def _print_report(before: ComparedRun, after: ComparedRun, answer: DiffAnswer) -
         answer=answer,
         text=tuple(diff_lines(answer, None, wide=True, everything=False)),
     )
-    print_comparison(compared, RunMaps(before=maps[0], after=maps[1]))
+    histories = [_history(timeline) for timeline in timelines if timeline is not None]
+    both = (histories[0], histories[1]) if len(histories) == len(maps) else None
+    print_comparison(compared, RunMaps(before=maps[0], after=maps[1], histories=both))
+
+
+def _history(timeline: RunTimeline) -> History:
+    from stowplan.web.history import HistoryRing
+
+    ring = HistoryRing("report")
+    timeline.fill(ring)
+    return ring.since(-1.0)
 
 
 class _Side:
@@ -120,6 +135,8 @@ class _Side:
         self._again = again
         self._by = by
         self._seed = seed
+        self.timeline: RunTimeline | None = None
+        """The run over time, if it is simulated."""
 
     def run(self) -> ComparedRun:
         from stowplan.cli.streams import read
@@ -140,10 +157,14 @@ class _Side:
         from stowplan.cli.state import RunOptions
         from stowplan.plugins.registry import REGISTRY
         from stowplan.simulator.report.detailed_decisions import top_scores
+        from stowplan.simulator.timeline import RunTimeline
         from stowplan.simulator.what_if.answer import compared_run
         from stowplan.simulator.what_if.run import ClusterRun, Setup
 
-        with request.open(RunOptions(seed=self._seed, examine=top_scores, always=True)) as state:
+        timeline = None if self._again else RunTimeline(by_attempts=True)
+        options = RunOptions(seed=self._seed, examine=top_scores, always=True, timeline=timeline)
+        self.timeline = timeline
+        with request.open(options) as state:
             run = ClusterRun(state.simulation, state.recorder, Setup(state.config, {**REGISTRY, **state.plugins}))
             return compared_run(run, name, self._again, state.namespace, self._by)
 

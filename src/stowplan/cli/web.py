@@ -47,9 +47,10 @@ class WebOptions(NamedTuple):
 @state_options
 @click.option(
     "--recording",
-    default="",
+    "recordings",
+    multiple=True,
     metavar="FILE",
-    help="Show a run that 'simulate', 'what-if' or 'diff' wrote with -o html.",
+    help="Show a run that 'simulate' or another command wrote with -o html; given twice, compare both.",
 )
 @click.option(
     "--port",
@@ -82,7 +83,7 @@ class WebOptions(NamedTuple):
 )
 def web(
     request: StateRequest,
-    recording: str,
+    recordings: tuple[str, ...],
     port: int | None,
     open_browser: bool,
     address: str,
@@ -113,10 +114,10 @@ def web(
     """
     _check_address(address, certificate_file, key_file, plain_http)
     options = WebOptions(address, port, allowed_hosts, certificate_file, key_file, open_browser)
-    if recording:
+    if recordings:
         if request.base or request.origin or request.from_cluster or request.names:
             raise click.UsageError("--recording has a state of its own; leave out the other one.")
-        _serve_recording(recording, options)
+        _serve_recordings(recordings, options)
         return
     remote = request.remote()
     if remote is not None:
@@ -140,14 +141,16 @@ def serve_state(state: State, options: WebOptions) -> None:
             _wait()
 
 
-def _serve_recording(file: str, options: WebOptions) -> None:
-    """The page of a recorded run."""
-    from stowplan.cli.web_recording import add_recorded_pages, no_stream, read_recording
+def _serve_recordings(files: tuple[str, ...], options: WebOptions) -> None:
+    """The page of a recorded run, or of two that are compared."""
+    from stowplan.cli.web_recording import add_recorded_pages, compared, no_stream, read_recording
     from stowplan.serving.pages import Pages
     from stowplan.web.assets import add_asset_pages, read_assets
 
+    if len(files) > 2:
+        raise click.UsageError("--recording can be given twice.")
     pages = Pages()
-    add_recorded_pages(pages, read_recording(file))
+    add_recorded_pages(pages, read_recording(files[0]) if len(files) == 1 else compared((files[0], files[1])))
     add_asset_pages(pages, read_assets())
     with _serving(pages, no_stream, options):
         _wait()

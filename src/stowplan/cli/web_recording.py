@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shlex
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 import msgspec
 from aiohttp import web
 
+from stowplan.cache.volumes import ZONE
 from stowplan.cli.streams import read, shown
 from stowplan.errors import InputError
 from stowplan.serving.page_server import page_response
 from stowplan.serving.pages import Page, PageRequest, Pages, status_page
+from stowplan.simulator.what_if.diff import diff, recorded
+from stowplan.simulator.what_if.diff_text import diff_lines
+from stowplan.simulator.what_if.recorded_run import RecordedNode, RecordedPod, RecordedRun
+from stowplan.simulator.what_if.serialized import raw_json
 from stowplan.web.report import ANSWER_PATH_SAFE, InvalidReportError, report_answers
 from stowplan.web.routes import API_PREFIX, compressed
-from stowplan.web.wire import Hello
+from stowplan.web.what_if import ComparedRuns
+from stowplan.web.wire import Constant, Hello, Ints, NodeMap, PodColumns, PodNames
 
+_RUN = "1"
 _NOT_RECORDED = status_page(404, "NotFound", "the recording does not contain the answer")
 
 
@@ -28,6 +37,82 @@ def read_recording(file: str) -> dict[str, bytes]:
         raise InputError(f"{shown(file)}: a file that 'stowplan simulate -o html' wrote is expected") from problem
     answers["hello"] = msgspec.json.encode(msgspec.structs.replace(hello, kind="recording"))
     return answers
+
+
+def compared(files: tuple[str, str]) -> dict[str, bytes]:
+    """The answers of the second recording, with its comparison with the first. Raises InputError."""
+    recordings = [read_recording(file) for file in files]
+    runs = [recorded(_run(file, answers)) for file, answers in zip(files, recordings, strict=True)]
+    answer = diff(*runs)
+    histories = [msgspec.Raw(answers["history"]) for answers in recordings if "history" in answers]
+    maps = {
+        "before": msgspec.Raw(recordings[0]["map"]),
+        "after": msgspec.Raw(recordings[1]["map"]),
+        "histories": histories if len(histories) == len(recordings) else None,
+    }
+    run = ComparedRuns(
+        id=_RUN,
+        kind="diff",
+        state="done",
+        command=shlex.join(["stowplan", "web", *(word for file in files for word in ("--recording", file))]),
+        before=runs[0].name,
+        after=runs[1].name,
+        sentence=answer.sentence,
+        answer=raw_json(answer),
+        text=tuple(diff_lines(answer, None, wide=True, everything=False)),
+    )
+    hello = msgspec.json.decode(recordings[1]["hello"], type=Hello)
+    features = [*dict.fromkeys([*hello.features, "compare"])]
+    return {
+        **recordings[1],
+        "hello": msgspec.json.encode(msgspec.structs.replace(hello, features=features)),
+        "compare": msgspec.json.encode([msgspec.structs.replace(run, answer=None, text=())]),
+        f"run/{_RUN}": msgspec.json.encode(run),
+        f"run/{_RUN}/maps": msgspec.json.encode(maps),
+    }
+
+
+def _run(file: str, answers: Mapping[str, bytes]) -> RecordedRun:
+    """The pods and nodes of a recording at its end."""
+    shown_map = msgspec.json.decode(answers["map"], type=NodeMap)
+    columns = shown_map.nodes
+    size = len(columns.name)
+    zones = columns.labels.get(ZONE)
+    zone = [""] * size if zones is None else [zones.values[each] for each in _listed(zones.index, size)]
+    requested = {name: _listed(values, size) for name, values in columns.requested.items()}
+    offered = {name: _listed(values, size) for name, values in columns.allocatable.items()}
+    nodes = [
+        RecordedNode(
+            node=name,
+            zone=zone[slot],
+            requested={resource: values[slot] for resource, values in requested.items()},
+            allocatable={resource: values[slot] for resource, values in offered.items()},
+        )
+        for slot, name in enumerate(columns.name)
+        if name
+    ]
+    return RecordedRun(os.path.basename(file), list(_pods(answers, columns.name, zone)), nodes)
+
+
+def _pods(answers: Mapping[str, bytes], nodes: list[str], zones: list[str]) -> Iterator[RecordedPod]:
+    if "pods" not in answers or "pods?names" not in answers:
+        return
+    pods = msgspec.json.decode(answers["pods"], type=PodColumns)
+    names = msgspec.json.decode(answers["pods?names"], type=PodNames)
+    prefixes = _listed(names.prefix.index, pods.number)
+    workloads = _listed(pods.workload.index, pods.number)
+    for number, slot in enumerate(_listed(pods.node, pods.number)):
+        workload = pods.workload.values[workloads[number]]
+        yield RecordedPod(
+            pod=names.prefix.values[prefixes[number]] + names.suffix[number],
+            workload=workload if workload.count("/") > 1 else "",
+            node=nodes[slot] if slot >= 0 else "",
+            zone=zones[slot] if slot >= 0 else "",
+        )
+
+
+def _listed(column: Ints, size: int) -> list[int]:
+    return [column.all] * size if isinstance(column, Constant) else column
 
 
 def add_recorded_pages(pages: Pages, answers: Mapping[str, bytes]) -> None:

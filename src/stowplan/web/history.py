@@ -52,11 +52,13 @@ class HistoryRing:
         self._epoch = epoch
         self._samples: deque[_Sample] = deque(maxlen=MAX_SAMPLES)
         self._last: tuple[float, SchedulingTotals] | None = None
+        self._first_waits: Buckets | None = None
         self.marks: deque[Mark] = deque(maxlen=MAX_SAMPLES)
 
     def add(self, time: float, queues: Mapping[str, int], totals: SchedulingTotals, use: Mapping[str, float]) -> None:
         """A sample; rates and percentiles are those since the sample before."""
         before, known = self._last or (time, totals)
+        self._first_waits = self._first_waits or totals.waits
         seconds = time - before
         self._last = time, totals
 
@@ -93,10 +95,17 @@ class HistoryRing:
             failed=[sample.failed for sample in samples],
             evicted=[sample.evicted for sample in samples],
             waits={name: [sample.waits[name] for sample in samples] for name in _WAIT_SHARES},
+            all_waits=self._all_waits(),
             attempts={name: [sample.attempts[name] for sample in samples] for name in _ATTEMPT_SHARES},
             use={name: [sample.use.get(name, 0.0) for sample in samples] for name in resources},
             marks=[mark for mark in self.marks if mark.time > time],
         )
+
+    def _all_waits(self) -> dict[str, float]:
+        first, last = self._first_waits, self._last
+        if first is None or last is None or sum(first.counts) == sum(last[1].waits.counts):
+            return {}
+        return _percentiles(first, last[1].waits, _WAIT_SHARES, 1.0)
 
 
 def _percentiles(before: Buckets, after: Buckets, shares: Mapping[str, float], scale: float) -> dict[str, float]:

@@ -15,7 +15,7 @@ import msgspec
 from stowplan import logs
 from stowplan.errors import StowplanError
 from stowplan.serving.insight_pages import TooManyQuestionsError
-from stowplan.web.wire import NodeMap, WireStruct
+from stowplan.web.wire import History, NodeMap, WireStruct
 
 log = logs.get(__name__)
 
@@ -44,10 +44,12 @@ class StartedRun(WireStruct, frozen=True):
 
 
 class RunMaps(WireStruct, frozen=True):
-    """`run/ID/maps`: the nodes without and with the changes; null where they are not known."""
+    """`run/ID/maps`: the nodes of both runs, without and with the changes; null where they are not known."""
 
     before: NodeMap | None
     after: NodeMap | None
+    histories: tuple[History, History] | None = None
+    """Of both runs over time, if they were recorded."""
 
 
 class ComparedRuns(WireStruct, frozen=True, kw_only=True):

@@ -322,6 +322,8 @@ class History(WireStruct, frozen=True):
     evicted: list[float]
     waits: dict[str, list[float]]
     """Seconds from the first attempt to the binding, of pods bound since the sample before: p50, p90, p99."""
+    all_waits: dict[str, float]
+    """The same of all pods bound since the first sample; empty if there is none."""
     attempts: dict[str, list[float]]
     """Milliseconds of a scheduling attempt: p50, p99."""
     use: dict[str, list[float]]

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from tests.unit.web.test_report import contents
 
 from stowplan.cli.main import cli
-from stowplan.cli.web_recording import add_recorded_pages, read_recording
+from stowplan.cli.web_recording import add_recorded_pages, compared, read_recording
 from stowplan.serving.pages import PageRequest, Pages
 
 CLUSTER = """
@@ -121,3 +121,18 @@ def test_a_recording_that_is_none(content: bytes, tmp_path: Path) -> None:
     assert (result.exit_code, "is expected" in result.output) == (2, True)
     both = CliRunner().invoke(cli, ["web", "--recording", str(file), "-f", "x.yaml"])
     assert both.exit_code == 2
+
+
+def test_two_recordings_are_compared(tmp_path: Path) -> None:
+    files = []
+    for name, options in (("one", "simulate"), ("two", "simulate --seed 1")):
+        files.append(str(tmp_path / f"{name}.html"))
+        Path(files[-1]).write_bytes(run(options, tmp_path).stdout_bytes)
+    answers = {path: json.loads(answer) for path, answer in compared((files[0], files[1])).items()}
+    assert "compare" in answers["hello"]["features"]
+    assert [each["id"] for each in answers["compare"]] == ["1"]
+    found = answers["run/1"]
+    assert (found["before"], found["after"], found["answer"]["totalsAfter"]["placed"]) == ("one.html", "two.html", 1)
+    maps = answers["run/1/maps"]
+    assert maps["before"]["nodes"]["name"][0] == maps["after"]["nodes"]["name"][0] == "ant"
+    assert len(maps["histories"]) == 2

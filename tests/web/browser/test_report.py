@@ -75,3 +75,5 @@ def test_a_comparison(opened: Callable[..., Page]) -> None:
     page = opened("diff", "default", "default")
     page.locator(".run-maps canvas").nth(1).wait_for()
     assert "No difference" in page.locator("#page").inner_text()
+    page.get_by_text("Pending pods over time").wait_for()
+    page.locator(".chart-box canvas").wait_for()

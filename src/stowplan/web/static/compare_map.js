@@ -1,11 +1,13 @@
 // Painting of the maps of two runs: the nodes of both in one layout, with one camera for all canvases.
 import { diverging, ramp, rampStep, themeTokens } from './colours.js';
 import { groupSlots, layOut } from './layout.js';
+import { cutText } from './map_labels.js';
 import { sharesByName } from './run_maps.js';
 import { expandColumn } from './store.js';
 
 const HEIGHT_PIXELS = 420;
 const MAX_ZOOM = 12;
+const NAMED_FROM_PIXELS = 64;
 const ZONE = 'topology.kubernetes.io/zone';
 
 /** The camera that canvases share: wheel zooms, drag pans, double click shows all. */
@@ -89,10 +91,21 @@ export function paintRun(canvas, maps, kind, camera) {
     const y = layout.cellY[i] * size + layout.offsetY[i] * camera.zoom - camera.y;
     if (x > width || y > HEIGHT_PIXELS || x < -size || y < -size) return;
     paintCell(ctx, { x, y, inner, tokens, palette }, kind, shares.before.get(name), shares.after.get(name));
+    if (inner >= NAMED_FROM_PIXELS) paintName(ctx, name, x, y, inner, tokens);
   });
   ctx.fillStyle = tokens.text;
   ctx.font = `600 13px ${tokens.font}`;
   for (const column of layout.columns) if (column.name) ctx.fillText(column.name, column.cellX * size + column.offsetX * camera.zoom - camera.x, 20 - camera.y);
+}
+
+/** The name of a node on the background of a card. */
+function paintName(ctx, name, x, y, inner, tokens) {
+  ctx.font = `11.5px ${tokens.font}`;
+  const text = cutText(ctx, name, inner - 20);
+  ctx.fillStyle = tokens.card;
+  ctx.fillRect(x + 6, y + 6, ctx.measureText(text).width + 8, 18);
+  ctx.fillStyle = tokens.text;
+  ctx.fillText(text, x + 10, y + 19);
 }
 
 function paintCell(ctx, { x, y, inner, tokens, palette }, kind, before, after) {

@@ -92,11 +92,13 @@ function legend() {
 
 function rampLegend(shown) {
   return [
-    el('span', {}, shown.low),
-    el('span', { class: 'ramp', style: { background: `linear-gradient(90deg, ${shown.ramp.join(', ')})` } }),
-    el('span', {}, shown.high),
-    flagLegend(),
+    rampScale(shown), flagLegend(),
   ];
+}
+
+/** "empty ▁▃▅█ full". */
+export function rampScale({ low, ramp, high }) {
+  return [el('span', {}, low), el('span', { class: 'ramp', style: { background: `linear-gradient(90deg, ${ramp.join(', ')})` } }), el('span', {}, high)];
 }
 
 function flagLegend() {

@@ -1,6 +1,6 @@
 // Tables of two runs: workloads that differ, figures of both, pods that moved.
 import { el } from './dom.js';
-import { amount, count, percent, plural, resourceName, shortWorkload } from './format.js';
+import { amount, count, duration, percent, plural, resourceName, shortWorkload } from './format.js';
 import { podRoute } from './panel.js';
 import { folded, section } from './pod_parts.js';
 
@@ -19,7 +19,7 @@ export function differenceTable(workloads) {
 }
 
 /** Totals of both runs; the better one is bold where better is defined. */
-export function figuresTable(run) {
+export function figuresTable(run, histories = null) {
   const before = run.answer.before?.use ? run.answer.before : run.answer.totalsBefore;
   const after = run.answer.after?.use ? run.answer.after : run.answer.totalsAfter;
   if (!before || !after) return null;
@@ -27,6 +27,7 @@ export function figuresTable(run) {
     ['pods placed', before.placed, after.placed, count, 1], ['pods pending', before.pending, after.pending, count, -1],
     ['nodes', before.nodes, after.nodes, count, 0],
   ];
+  if (histories) rows.push(...timeRows(histories));
   for (const use of after.use) {
     const old = before.use.find((each) => each.resource === use.resource);
     if (!old) continue;
@@ -44,6 +45,14 @@ export function figuresTable(run) {
   return section('Figures', '', el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': 'Figures' }, el('table', { class: 'table' },
     el('thead', {}, el('tr', {}, ['', run.before, run.after].map((text) => el('th', { scope: 'col' }, text || el('span', { class: 'unseen' }, 'figure'))))),
     el('tbody', {}, rows.map(([name, old, now, text, better]) => el('tr', {}, el('td', {}, name), cell(old, now, text, better), cell(now, old, text, better)))))));
+}
+
+/** Evictions, and how long pods waited. */
+function timeRows([before, after]) {
+  const evicted = ({ time, evicted: rates }) => rates.reduce((sum, rate, i) => sum + rate * (i ? time[i] - time[i - 1] : 0), 0);
+  const waits = ['p50', 'p90', 'p99'].filter((name) => name in before.allWaits && name in after.allWaits);
+  return [['pods evicted', evicted(before), evicted(after), count, -1],
+    ...waits.map((name) => [`wait until bound, ${name}`, before.allWaits[name], after.allWaits[name], duration, -1])];
 }
 
 /** Pods on another node, by workload and by from → to. */
