@@ -36,6 +36,11 @@ _SUBCOMMANDS = {
         "extender",
         "Measure Stowplan's extender and one in Go by turns.",
     ),
+    "openb": CommandEntry(
+        "stowplan.cli.bench_openb",
+        "openb",
+        "Repeat the published comparison of GPU policies on the openb trace.",
+    ),
     "overload": CommandEntry(
         "stowplan.cli.bench_overload",
         "overload",

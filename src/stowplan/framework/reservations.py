@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -114,6 +114,12 @@ class Reservations(Generic[V]):
                 self._end_if_settled(reservation, node)
             # A pod that is assumed, and yet not on the node, is absent for the sake of argument.
             return {uid: each.value for uid, each in held.items() if not each.assumed or uid in node.pods}
+
+    def node_names(self) -> Collection[str]:
+        """The nodes with reservations."""
+        with self._lock:
+            self._expire()
+            return tuple(self._by_node)
 
     def clear(self) -> None:
         """Release everything."""

@@ -11,6 +11,7 @@ MODULES = {
     "CapacityScheduling": "capacity_scheduling",
     "LoadVariationRiskBalancing": "trimaran.load_variation_risk_balancing",
     "LowRiskOverCommitment": "trimaran.low_risk_over_commitment",
+    "FractionalGPU": "fractional_gpu",
     "NodeMetadata": "node_metadata",
     "NodeResourcesAllocatable": "node_resources_allocatable",
     "PodState": "pod_state",

@@ -5,6 +5,7 @@ Belongs here: the args of every plugin that Stowplan has, with defaults and chec
 `stowplan.optional_plugins`. May import: the other modules of `config`, `framework`, `api` and below.
 """
 
+from stowplan.config.args.fractional_gpu import FractionalGPUArgs, TargetPodArgs
 from stowplan.config.args.in_tree import (
     IN_TREE_ARGS,
     LEAST_ALLOCATED,
@@ -44,6 +45,7 @@ __all__ = [
     "SYSTEM_DEFAULTING",
     "DefaultPreemptionArgs",
     "DynamicResourcesArgs",
+    "FractionalGPUArgs",
     "InterPodAffinityArgs",
     "NodeAffinityArgs",
     "NodeResourcesBalancedAllocationArgs",
@@ -53,6 +55,7 @@ __all__ = [
     "RequestedToCapacityRatioParam",
     "ResourceSpec",
     "ScoringStrategy",
+    "TargetPodArgs",
     "UtilizationShapePoint",
     "VolumeBindingArgs",
 ]

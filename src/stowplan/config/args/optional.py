@@ -7,6 +7,7 @@ from typing import Self
 
 import msgspec
 
+from stowplan.config.args.fractional_gpu import FractionalGPUArgs
 from stowplan.config.args.in_tree import DefaultPreemptionArgs, PluginArgs, ResourceSpec
 from stowplan.config.args.trimaran import (
     LoadVariationRiskBalancingArgs,
@@ -96,6 +97,7 @@ OPTIONAL_ARGS: dict[str, type[PluginArgs]] = {
     "CapacityScheduling": CapacitySchedulingArgs,
     "LoadVariationRiskBalancing": LoadVariationRiskBalancingArgs,
     "LowRiskOverCommitment": LowRiskOverCommitmentArgs,
+    "FractionalGPU": FractionalGPUArgs,
     "NodeMetadata": NodeMetadataArgs,
     "NodeResourcesAllocatable": NodeResourcesAllocatableArgs,
     "PodState": NoArgs,

@@ -25,7 +25,7 @@ from stowplan.extender.handlers.verb_call import VerbCall, VerbReply
 from stowplan.extender.wire.server_replies import write_bind_result
 from stowplan.extender.wire.server_requests import BindRequest, read_bind
 from stowplan.framework import Call as PluginCall
-from stowplan.framework import Code, Failure, Pod, Request, Status
+from stowplan.framework import Code, Failure, Pod, Request, Status, Write
 from stowplan.framework.points import POST_BIND, RESERVE, implements_point
 from stowplan.framework.safe_text import raised
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
@@ -160,7 +160,8 @@ class _BindingCycle:
         return await self._threads.call(work, None)
 
     async def _drive(self, steps: Coroutine[Request, Any, T]) -> T:
-        """Run a coroutine of the runtime. Its only supported instruction is a call of a plugin's function."""
+        """Run a coroutine of the runtime. Its supported instructions are calls of a plugin's functions and annotations
+        of the pod."""
         answer: Any = None
         while True:
             try:
@@ -170,8 +171,17 @@ class _BindingCycle:
                 return result
             if isinstance(request, PluginCall):
                 answer = await self._called(request.function)
+            elif isinstance(request, Write) and (request.verb, request.kind) == ("patch", "Pod"):
+                answer = await self._annotated(request)
             else:
                 answer = Failure(f"an extender cannot do this: {type(request).__name__}")
+
+    async def _annotated(self, request: Write) -> Failure | None:
+        annotations = (request.changes or {}).get("metadata", {}).get("annotations", {})
+        if self._state.reservations is None:
+            return Failure("the extender has no access to the cluster")
+        status = await self._state.reservations.annotate(self._cycle.pod, annotations)
+        return None if status is None else Failure(status.message)
 
     async def _called(self, function: Callable[[], Any]) -> Any:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import Protocol
 
@@ -70,6 +70,9 @@ class ReservationPort(Protocol):
 
     def restart(self, pod: Pod) -> None:
         """A new scheduling attempt: releases the pod's reservations. Called on a handler's thread."""
+
+    async def annotate(self, pod: Pod, annotations: Mapping[str, str]) -> Status | None:
+        """Set annotations of the pod; None is success. Called on the event loop."""
 
     async def bind(self, pod: Pod, node_name: str) -> Status | None:
         """Write the Binding; None is success, also if the pod is on that node already. Called on the event loop."""

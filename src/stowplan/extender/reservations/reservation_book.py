@@ -40,6 +40,10 @@ class ReservationBook:
         for _, reservations in self._reservations:
             reservations.confirm(uid)
 
+    async def annotate(self, pod: Pod, annotations: Mapping[str, str]) -> Status | None:
+        """Set annotations of the pod; None is success."""
+        return await self.writer.annotate(pod, annotations)
+
     async def bind(self, pod: Pod, node_name: str) -> Status | None:
         """Write the Binding; None is success, also if the pod is on that node already."""
         return await self.writer.bind(pod, node_name)

@@ -33,12 +33,27 @@ class Ties:
         self._nodes = nodes
         self._generator = np.random.default_rng(rng.getrandbits(64))
         self._noise: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.by_name = False
+        """Whether of equal nodes the one with the first name is chosen, instead of a random one."""
+        self._membership = -1
 
     @property
     def noise(self) -> NDArray[np.int64]:
         """By slot, up to the table's capacity."""
+        if self.by_name:
+            return self._by_name()
         missing = self._nodes.capacity - len(self._noise)
         if missing > 0:
             more = self._generator.integers(0, 1 << TIE_BITS, missing, dtype=np.int64)
             self._noise = np.concatenate([self._noise, more])
+        return self._noise
+
+    def _by_name(self) -> NDArray[np.int64]:
+        nodes = self._nodes
+        if self._membership != nodes.membership or len(self._noise) != nodes.capacity:
+            self._membership = nodes.membership
+            noise = np.zeros(nodes.capacity, dtype=np.int64)
+            for rank, name in enumerate(sorted(nodes.slot_of)):
+                noise[nodes.slot_of[name]] = max((1 << TIE_BITS) - 1 - rank, 0)
+            self._noise = noise
         return self._noise

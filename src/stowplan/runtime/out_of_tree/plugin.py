@@ -6,7 +6,7 @@ plugin; nothing else is affected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -283,7 +283,11 @@ class OutOfTreePlugin(InTreePlugin):
         return error(text)
 
     async def _call_outside(self, point: str, method: Callable[..., Any], *args: Any) -> Status | None:
-        """Calls a method that may block or be a coroutine, as an instruction to the host."""
+        """Calls a method that may block or be a coroutine, as an instruction to the host. Optional plugins, which an
+        extender serves as well, await instructions themselves."""
+        if isinstance(self.inner, InTreePlugin):
+            answer = method(*args)
+            return self._status(await answer if isinstance(answer, Awaitable) else answer, point)
         answer = await Call(self.name, point, partial(method, *args))
         if isinstance(answer, Failure):
             return self._bug(error(f"{point} {answer.message}"))
@@ -311,6 +315,10 @@ class OutOfTreePlugin(InTreePlugin):
             return pod
         return TemplateOnlyPod(pod, self._disable_caching)
 
+    def forget_scope(self) -> None:
+        """Keep no answers of the plugin."""
+        self.scope = "cluster"  # type: ignore[misc]
+
     def fails_for_infeasible_nodes(self, problem: str) -> None:
         """The plugin failed for a node that is not feasible. Kept answers comprise such nodes, so none are kept from
         now on, and the plugin is called for nodes that the other plugins leave."""
@@ -321,7 +329,7 @@ class OutOfTreePlugin(InTreePlugin):
                 scope=self.scope,
                 err=problem,
             )
-            self.scope = "cluster"  # type: ignore[misc]
+            self.forget_scope()
             self._on_uncacheable()
 
     def _disable_caching(self, attribute: str) -> None:
@@ -335,7 +343,7 @@ class OutOfTreePlugin(InTreePlugin):
                 field=f"pod.{attribute}",
                 **advice,
             )
-            self.scope = "cluster"  # type: ignore[misc]
+            self.forget_scope()
             self._on_uncacheable()
 
     def _vector_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:

@@ -18,6 +18,7 @@ from stowplan.cache.kept import KeptOnDemand
 from stowplan.cache.lru_map import LruMap
 from stowplan.framework import CycleState, Plugin, Pod, Slots, Status, implements
 from stowplan.framework.points import implements_point
+from stowplan.framework.reservations import Reservations
 from stowplan.framework.status import merge_rejections
 from stowplan.runtime.decide.filtering import PreFiltered, run_pre_filters
 from stowplan.runtime.decide.normalize import Raw
@@ -53,6 +54,9 @@ class PluginRunner:
         serve_plugins(cluster, plugins)
         self._nodes = cluster.nodes
         self.plugins = tuple(OutOfTreePlugin(plugin, self._forget) for plugin in plugins)
+        for plugin in self.plugins:
+            if any(isinstance(value, Reservations) for value in vars(plugin.inner).values()):
+                plugin.forget_scope()  # Reservations of pods that are not on a node yet are in no change log.
         self._verdicts = _KeptAnswers(self._nodes, np.int32)
         self._scores = _KeptAnswers(self._nodes, np.float64)
         self._index: dict[Status, int] = {}

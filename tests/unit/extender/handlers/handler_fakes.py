@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tests.builders import Json, node, pod
@@ -59,9 +60,14 @@ class FakeReservations:
         self.answer = answer
         self.restarted: list[str] = []
         self.bound: list[tuple[str, str]] = []
+        self.annotated: dict[str, dict[str, str]] = {}
 
     def restart(self, pod: Pod) -> None:
         self.restarted.append(pod.uid)
+
+    async def annotate(self, pod: Pod, annotations: Mapping[str, str]) -> Status | None:
+        self.annotated[pod.key] = dict(annotations)
+        return self.answer
 
     async def bind(self, pod: Pod, node_name: str) -> Status | None:
         self.bound.append((pod.key, node_name))

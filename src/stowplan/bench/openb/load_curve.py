@@ -1,0 +1,44 @@
+"""Allocation and fragmentation of GPUs against arrived load, in percent of the cluster's GPUs."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from statistics import fmean
+
+MAX_LOAD = 130
+"""Load of the last point."""
+
+
+class LoadCurve:
+    """Notes the state after each arrival; points are means over the arrivals of one percent of load."""
+
+    def __init__(self, capacity_milli: int) -> None:
+        self._capacity = capacity_milli
+        self._loads, self._allocated, self._fragmented = array("i"), array("d"), array("d")
+
+    def note(self, arrived_milli: int, used_milli: int, fragmented_milli: float) -> None:
+        """After an arrival: GPU requests of all pods so far, GPUs in use, and fragmented idle GPUs."""
+        idle = self._capacity - used_milli
+        self._loads.append(round(100 * arrived_milli / self._capacity))
+        self._allocated.append(round(100 * used_milli / self._capacity, 2))
+        self._fragmented.append(round(100 * fragmented_milli / idle, 2) if idle else 0.0)
+
+    def allocation(self) -> list[float]:
+        """Percent of all GPUs, by load from 0 to 130."""
+        return [round(value, 2) for value in self._points(self._allocated)]
+
+    def fragmentation(self) -> list[float]:
+        """Percent of idle GPUs, by load from 0 to 130."""
+        return self._points(self._fragmented)
+
+    def _points(self, values: array[float]) -> list[float]:
+        """Means by load; a load without arrivals takes those of its neighbours, 0 without any."""
+        by_load: dict[int, list[float]] = defaultdict(list)
+        for load, value in zip(self._loads, values, strict=True):
+            by_load[load].append(value)
+        points = []
+        for load in range(MAX_LOAD + 1):
+            found = by_load.get(load) or [*by_load.get(load - 1, ()), *by_load.get(load + 1, ())]
+            points.append(fmean(found) if found else 0.0)
+        return points
