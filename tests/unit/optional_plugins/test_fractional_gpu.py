@@ -250,7 +250,7 @@ def test_the_target_workload_is_the_most_frequent_part() -> None:
         ({"unit": "Cores"}, '.unit: Invalid value: "Cores": must be one of Milli, Memory'),
         ({"maxGpuMilli": 0}, ".maxGpuMilli: Invalid value: 0: must be greater than 0"),
         ({"workload": [{"cpu": -1}]}, ".workload[0]"),
-        ({"polcy": "FGD"}, 'unknown field (did you mean "policy"?)'),
+        ({"policyy": "FGD"}, 'unknown field (did you mean "policy"?)'),
     ],
 )
 def test_bad_args(args: dict[str, Any], problem: str) -> None:
