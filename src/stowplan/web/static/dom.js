@@ -70,6 +70,17 @@ export function patchList(parent, items, keyOf, make) {
   }
 }
 
+/** A table that scrolls sideways: `heads` are texts or cells, `rows` are elements, `kind` is a further class. */
+export function scrolledTable(label, heads, rows, kind = '') {
+  return el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': label }, el('table', { class: `table ${kind}` },
+    el('thead', {}, el('tr', {}, heads.map((head) => (head instanceof Node ? head : el('th', { scope: 'col' }, head))))), el('tbody', {}, rows)));
+}
+
+/** Cells with figures. */
+export function numberCells(...texts) {
+  return texts.map((text) => el('td', { class: 'number' }, text));
+}
+
 /** Speaks a sentence to screen readers. */
 export function announce(text) {
   byId('live').textContent = text;

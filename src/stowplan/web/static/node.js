@@ -2,7 +2,7 @@
 import { flagWords } from './card.js';
 import { workloadColour } from './colouring.js';
 import { rampStep } from './colours.js';
-import { el, replaceChildren, select } from './dom.js';
+import { el, numberCells, replaceChildren, scrolledTable, select } from './dom.js';
 import { amount, amountOf, count, duration, plural, resourceName, shortWorkload } from './format.js';
 import { map } from './map.js';
 import { apiPath, getJson, isEmbedded } from './net.js';
@@ -131,8 +131,7 @@ function podTable(node, again) {
   const rows = sortedPods(node.pods).slice(0, MAX_LISTED_PODS);
   const head = COLUMNS.map(([name, text]) => el('th', { scope: 'col', 'aria-sort': state.sort === name ? (state.down ? 'descending' : 'ascending') : null },
     el('button', { type: 'button', class: 'link', onclick: () => order(name) }, text)));
-  return section('Pods', plural(node.pods.length, 'pod'), el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': 'Pods of the node' },
-    el('table', { class: 'table' }, el('thead', {}, el('tr', {}, head)), el('tbody', {}, rows.map(podRow)))),
+  return section('Pods', plural(node.pods.length, 'pod'), scrolledTable('Pods of the node', head, rows.map(podRow)),
   node.pods.length > MAX_LISTED_PODS && el('p', { class: 'quiet' }, `${count(node.pods.length - MAX_LISTED_PODS)} more are not listed.`));
 }
 
@@ -150,8 +149,7 @@ function podRow(pod) {
   const age = ageNow(pod.since);
   return el('tr', {},
     el('td', {}, el('a', { class: 'mono', href: podRoute(pod.pod) }, pod.pod), pod.state !== 'running' && el('small', {}, ` ${pod.state}`)),
-    el('td', { class: 'number' }, amount('cpu', pod.requests.cpu || 0)), el('td', { class: 'number' }, amount('memory', pod.requests.memory || 0)),
-    el('td', { class: 'number' }, count(pod.priority)), el('td', { class: 'number' }, age === null ? '' : duration(age)));
+    numberCells(amount('cpu', pod.requests.cpu || 0), amount('memory', pod.requests.memory || 0), count(pod.priority), age === null ? '' : duration(age)));
 }
 
 function details(node) {

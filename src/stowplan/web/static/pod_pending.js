@@ -1,6 +1,6 @@
 // The page of a pod that waits: sentence, funnel, near misses, proposals, preemption, queue, kube-scheduler's message.
 import { familyColour, familyOf } from './colours.js';
-import { announce, byId, copyButton, el, replaceChildren } from './dom.js';
+import { announce, byId, copyButton, el, numberCells, replaceChildren, scrolledTable } from './dom.js';
 import { amount, count, plural, resourceName, timeOfDay } from './format.js';
 import { apiPath, getJson, isEmbedded } from './net.js';
 import { podRoute } from './panel.js';
@@ -120,14 +120,12 @@ function nearText() {
 }
 
 function amountTable(closest) {
-  return el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': 'Near misses' }, el('table', { class: 'table amounts' },
-    el('thead', {}, el('tr', {}, ['node', 'free', 'lacks', 'would fit with'].map((text) => el('th', { scope: 'col' }, text)))),
-    el('tbody', {}, closest.map((node) => {
-      const { facts } = node.refusals[0];
-      const lacks = Math.max(0, (facts.wanted || 0) - facts.free);
-      return el('tr', ringing(node.node), el('td', {}, nodeLink(node.node)), el('td', { class: 'number' }, amount(facts.resource, facts.free)),
-        el('td', { class: 'number' }, `${amount(facts.resource, lacks)} ${resourceName(facts.resource)}`), el('td', { class: 'fix' }, node.changes?.[0]?.text || ''));
-    }))));
+  return scrolledTable('Near misses', ['node', 'free', 'lacks', 'would fit with'], closest.map((node) => {
+    const { facts } = node.refusals[0];
+    const lacks = Math.max(0, (facts.wanted || 0) - facts.free);
+    return el('tr', ringing(node.node), el('td', {}, nodeLink(node.node)),
+      numberCells(amount(facts.resource, facts.free), `${amount(facts.resource, lacks)} ${resourceName(facts.resource)}`), el('td', { class: 'fix' }, node.changes?.[0]?.text || ''));
+  }), 'amounts');
 }
 
 function nodeLink(name) {
@@ -199,11 +197,9 @@ function preemption(explanation) {
 function reasons(explanation) {
   const list = explanation.reasons || [];
   if (!list.length) return null;
-  return folded(`All reasons: ${plural(list.length, 'plugin')}`, el('table', { class: 'table' },
-    el('thead', {}, el('tr', {}, ['plugin', 'nodes', 'alone'].map((text) => el('th', { scope: 'col' }, text)))),
-    el('tbody', {}, list.map((reason) => el('tr', {},
-      el('td', {}, reason.plugin, el('small', {}, Object.keys(reason.messages || {}).map((text) => ` ${text}`))),
-      el('td', { class: 'number' }, count(reason.nodes)), el('td', { class: 'number' }, count(reason.alone || 0)))))));
+  return folded(`All reasons: ${plural(list.length, 'plugin')}`, scrolledTable('Reasons', ['plugin', 'nodes', 'alone'], list.map((reason) => el('tr', {},
+    el('td', {}, reason.plugin, el('small', {}, Object.keys(reason.messages || {}).map((text) => ` ${text}`))),
+    numberCells(count(reason.nodes), count(reason.alone || 0))))));
 }
 
 function actions(here, key, explanation) {

@@ -1,6 +1,6 @@
 // The page of a pod that is placed: sentence, points of winner and runner-up, thresholds, sliders for the weights.
 import { categoryColour } from './colours.js';
-import { byId, el, replaceChildren } from './dom.js';
+import { byId, el, numberCells, replaceChildren, scrolledTable } from './dom.js';
 import { commonPrefix, count, plural, shortNodeName, shortPlugin, trimmed } from './format.js';
 import { map } from './map.js';
 import { factRows, offersWhatIf, rawJson, requestsText, section, sentenceBox, workloadLink } from './pod_parts.js';
@@ -60,7 +60,7 @@ function points(explanation) {
     el('div', { class: 'waterfall' },
       stackRow(winner, list.map((plugin) => plugin.winner.weighted), list, totals[0], most),
       second && stackRow(second, list.map((plugin) => plugin.second?.weighted || 0), list, totals[1], most)),
-    el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': 'Points by plugin' }, pointsTable(list)));
+    pointsTable(list));
 }
 
 function stackRow(name, values, list, total, most) {
@@ -73,17 +73,14 @@ function stackRow(name, values, list, total, most) {
 }
 
 function pointsTable(list) {
-  return el('table', { class: 'table points' },
-    el('thead', {}, el('tr', {}, ['plugin', 'raw', '0–100', 'weight', 'points', '2nd', '±'].map((text) => el('th', { scope: 'col' }, text)))),
-    el('tbody', {}, list.map((plugin, i) => {
-      const difference = plugin.difference || 0;
-      return el('tr', { title: [plugin.winner.text, plugin.second?.text].filter(Boolean).join(' — against ') },
-        el('td', {}, el('i', { class: 'swatch', style: { background: categoryColour(i) } }), ` ${shortPlugin(plugin.plugin)}`),
-        [trimmed(plugin.winner.raw, 2), plugin.winner.normalized, `×${plugin.weight}`, count(plugin.winner.weighted),
-          plugin.second ? count(plugin.second.weighted) : '–'].map((text) => el('td', { class: 'number' }, text)),
-        el('td', { class: `number ${difference > 0 ? 'up' : difference < 0 ? 'down' : ''}` },
-          difference > 0 ? `+${count(difference)}` : difference < 0 ? `−${count(-difference)}` : '0'));
-    })));
+  return scrolledTable('Points by plugin', ['plugin', 'raw', '0–100', 'weight', 'points', '2nd', '±'], list.map((plugin, i) => {
+    const difference = plugin.difference || 0;
+    return el('tr', { title: [plugin.winner.text, plugin.second?.text].filter(Boolean).join(' — against ') },
+      el('td', {}, el('i', { class: 'swatch', style: { background: categoryColour(i) } }), ` ${shortPlugin(plugin.plugin)}`),
+      numberCells(trimmed(plugin.winner.raw, 2), plugin.winner.normalized, `×${plugin.weight}`, count(plugin.winner.weighted), plugin.second ? count(plugin.second.weighted) : '–'),
+      el('td', { class: `number ${difference > 0 ? 'up' : difference < 0 ? 'down' : ''}` },
+        difference > 0 ? `+${count(difference)}` : difference < 0 ? `−${count(-difference)}` : '0'));
+  }), 'points');
 }
 
 /** What would have to change for another node to win. */

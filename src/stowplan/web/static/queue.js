@@ -1,9 +1,10 @@
 // The Queue page: charts over time, the first pods of each sub-queue, the latest events of the scheduling loop.
 import { makeChart, timeText } from './charts.js';
-import { el, replaceChildren } from './dom.js';
+import { el, numberCells, replaceChildren, scrolledTable } from './dom.js';
 import { count, duration, plural } from './format.js';
 import { getJson } from './net.js';
 import { podRoute } from './panel.js';
+import { section } from './pod_parts.js';
 import { route } from './router.js';
 import { store, subscribe } from './store.js';
 
@@ -98,13 +99,10 @@ async function loadQueue(tables, feed, signal) {
 
 function queueTable(name, queue) {
   const more = (queue.counts[name] || 0) - queue[name].length;
-  return el('section', { class: 'section' }, el('div', { class: 'section-head' }, el('h2', {}, TITLES[name]), el('span', { class: 'quiet' }, plural(queue.counts[name] ?? queue[name].length, 'pod'))),
-    el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': TITLES[name] }, el('table', { class: 'table queue' },
-      el('thead', {}, el('tr', {}, ['pod', 'priority', 'attempts', name === 'backoff' ? 'left' : 'waits', 'plugins'].map((text) => el('th', { scope: 'col' }, text)))),
-      el('tbody', {}, queue[name].map((row) => el('tr', {},
-        el('td', {}, el('a', { class: 'mono', href: podRoute(row.pod) }, row.pod)),
-        el('td', { class: 'number' }, count(row.priority)), el('td', { class: 'number' }, count(row.attempts)),
-        el('td', { class: 'number' }, waitText(row, queue.time, name)), el('td', { class: 'quiet' }, row.plugins.join(', '))))))),
+  return section(TITLES[name], plural(queue.counts[name] ?? queue[name].length, 'pod'),
+    scrolledTable(TITLES[name], ['pod', 'priority', 'attempts', name === 'backoff' ? 'left' : 'waits', 'plugins'], queue[name].map((row) => el('tr', {},
+      el('td', {}, el('a', { class: 'mono', href: podRoute(row.pod) }, row.pod)),
+      numberCells(count(row.priority), count(row.attempts), waitText(row, queue.time, name)), el('td', { class: 'quiet' }, row.plugins.join(', ')))), 'queue'),
     more > 0 && el('p', { class: 'quiet' }, `${count(more)} more`));
 }
 

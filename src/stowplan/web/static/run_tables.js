@@ -1,5 +1,5 @@
 // Tables of two runs: workloads that differ, figures of both, pods that moved.
-import { el } from './dom.js';
+import { el, scrolledTable } from './dom.js';
 import { amount, count, duration, percent, plural, resourceName, shortWorkload } from './format.js';
 import { podRoute } from './panel.js';
 import { folded, section } from './pod_parts.js';
@@ -42,9 +42,8 @@ export function figuresTable(run, histories = null) {
     const isBetter = (value - other) * better > 0;
     return el('td', { class: isBetter ? 'number better' : 'number' }, text(value), isBetter && el('span', { class: 'unseen' }, ' (better)'));
   };
-  return section('Figures', '', el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': 'Figures' }, el('table', { class: 'table' },
-    el('thead', {}, el('tr', {}, ['', run.before, run.after].map((text) => el('th', { scope: 'col' }, text || el('span', { class: 'unseen' }, 'figure'))))),
-    el('tbody', {}, rows.map(([name, old, now, text, better]) => el('tr', {}, el('td', {}, name), cell(old, now, text, better), cell(now, old, text, better)))))));
+  return section('Figures', '', scrolledTable('Figures', [el('th', { scope: 'col' }, el('span', { class: 'unseen' }, 'figure')), run.before, run.after],
+    rows.map(([name, old, now, text, better]) => el('tr', {}, el('td', {}, name), cell(old, now, text, better), cell(now, old, text, better)))));
 }
 
 /** Evictions, and how long pods waited. */
@@ -72,7 +71,5 @@ export function movedPods(answer) {
 
 function table(heads, rows) {
   const cell = (value) => el('td', { class: typeof value === 'number' ? 'number' : null }, typeof value === 'number' ? count(value) : value);
-  return el('div', { class: 'scroll-x', tabindex: 0, role: 'group', 'aria-label': heads[0] }, el('table', { class: 'table' },
-    el('thead', {}, el('tr', {}, heads.map((text) => el('th', { scope: 'col' }, text)))),
-    el('tbody', {}, rows.map((row) => el('tr', {}, row.map(cell))))));
+  return scrolledTable(heads[0], heads, rows.map((row) => el('tr', {}, row.map(cell))));
 }
