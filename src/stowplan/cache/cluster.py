@@ -50,6 +50,11 @@ class Footprint:
         )
 
 
+_NOT_READ_BY_FILTERS = frozenset((api.PodDisruptionBudget, api.PodGroup, api.ElasticQuota, api.NodeResourceTopology))
+"""Kinds that filters and scores of default plugins do not read. Budgets matter to preemption alone, PodGroups to the
+cycles of their groups, the others to optional plugins."""
+
+
 class Cluster:
     """Nodes, pods and other objects, as columns.
 
@@ -199,9 +204,8 @@ class Cluster:
             self.selection.set_namespace(item.metadata.name, None)
 
     def _note_change_of(self, kind: type) -> None:
-        """An object that filters and scores read may have changed. Budgets matter to preemption alone, PodGroups to
-        the cycles of their groups."""
-        if kind is not api.PodDisruptionBudget and kind is not api.PodGroup:
+        """An object that filters and scores of default plugins read may have changed."""
+        if kind not in _NOT_READ_BY_FILTERS:
             self.selection.rules_version += 1
 
     # Counts

@@ -55,6 +55,8 @@ REASON_IDS: dict[str, ReasonMeaning] = {
     "node.cordoned": ReasonMeaning("NodeUnschedulable", "The node is cordoned."),
     "node.name": ReasonMeaning("NodeName", "The pod names another node in spec.nodeName."),
     "not-explained": ReasonMeaning("", "One of many templates in a list of pending pods; the sentence is the message."),
+    "numa.misaligned": ReasonMeaning("NodeResourceTopologyMatch", "No NUMA zone of the node has all that is needed."),
+    "numa.stale": ReasonMeaning("NodeResourceTopologyMatch", "The report of the node does not include all its pods."),
     "other-scheduler": ReasonMeaning("", "The pod is of a scheduler that the configuration has no profile for."),
     "permit": ReasonMeaning("", "The pod has a node and waits at Permit of the plugin."),
     "plugin": ReasonMeaning("", "A plugin without an explanation of its own rejects the node; the text is its reason."),

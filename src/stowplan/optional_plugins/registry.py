@@ -13,6 +13,7 @@ MODULES = {
     "LowRiskOverCommitment": "trimaran.low_risk_over_commitment",
     "FractionalGPU": "fractional_gpu",
     "NodeMetadata": "node_metadata",
+    "NodeResourceTopologyMatch": "node_resource_topology_match",
     "NodeResourcesAllocatable": "node_resources_allocatable",
     "PodState": "pod_state",
     "PreemptionToleration": "preemption_toleration",

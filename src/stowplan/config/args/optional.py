@@ -7,8 +7,15 @@ from typing import Self
 
 import msgspec
 
+from stowplan.api.meta import Int64
 from stowplan.config.args.fractional_gpu import FractionalGPUArgs
-from stowplan.config.args.in_tree import DefaultPreemptionArgs, PluginArgs, ResourceSpec
+from stowplan.config.args.in_tree import (
+    LEAST_ALLOCATED,
+    MOST_ALLOCATED,
+    DefaultPreemptionArgs,
+    PluginArgs,
+    ResourceSpec,
+)
 from stowplan.config.args.trimaran import (
     LoadVariationRiskBalancingArgs,
     LowRiskOverCommitmentArgs,
@@ -16,12 +23,22 @@ from stowplan.config.args.trimaran import (
 )
 from stowplan.config.errors import Problems
 from stowplan.config.releases import LATEST, Release
+from stowplan.config.types import Strict
 
 ZERO, UNLIMITED = "Zero", "Unlimited"
 LEAST, MOST = "Least", "Most"
 LABEL, ANNOTATION = "Label", "Annotation"
 METADATA_STRATEGIES = {"Number": ("Highest", "Lowest"), "Timestamp": ("Newest", "Oldest")}
 """Scoring strategies by metadataType; the first prefers high values."""
+LEAST_NUMA_NODES = "LeastNUMANodes"
+TOPOLOGY_STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, "BalancedAllocation", LEAST_NUMA_NODES)
+_TOPOLOGY_CACHE_CHOICES = {
+    "foreignPodsDetect": ("All", "None", "OnlyExclusiveResources"),
+    "resyncMethod": ("Autodetect", "All", "OnlyExclusiveResources"),
+    "informerMode": ("Dedicated", "Shared"),
+    "resyncScope": ("All", "OnlyResources"),
+}
+_CPU_AND_MEMORY = (ResourceSpec(name="cpu"), ResourceSpec(name="memory"))
 RFC_3339 = "2006-01-02T15:04:05Z07:00"
 _ALLOCATABLE_RESOURCES = (ResourceSpec(name="cpu", weight=1 << 20), ResourceSpec(name="memory", weight=1))
 
@@ -89,6 +106,60 @@ def _check_choice(field: str, given: str, choices: tuple[str, ...], path: str, p
         problems.invalid(f"{path}.{field}", given, f"{field} must be either {quoted}")
 
 
+class TopologyScoringStrategy(Strict, frozen=True, kw_only=True):
+    """How NUMA zones are scored. A weight of 0 means 1."""
+
+    type: str = LEAST_ALLOCATED
+    resources: tuple[ResourceSpec, ...] = _CPU_AND_MEMORY
+
+
+class TopologyCacheArgs(Strict, frozen=True, kw_only=True):
+    """How reports are compared with the pods of a node, if cacheResyncPeriodSeconds is above 0."""
+
+    foreign_pods_detect: str = "All"
+    resync_method: str = "Autodetect"
+    informer_mode: str = "Dedicated"
+    resync_scope: str = "All"
+
+
+class NodeResourceTopologyMatchArgs(PluginArgs, frozen=True, kw_only=True):
+    """The scores of NUMA zones, and the treatment of nodes between two reports of their agents."""
+
+    scoring_strategy: TopologyScoringStrategy = TopologyScoringStrategy()
+    cache_resync_period_seconds: Int64 = 0
+    discard_reserved_nodes: bool = False
+    cache: TopologyCacheArgs = TopologyCacheArgs()
+    preemption_mode: str = "Disabled"
+
+    def completed(self) -> Self:
+        strategy, cache = self.scoring_strategy, self.cache
+        resources = tuple(r if r.weight else ResourceSpec(name=r.name) for r in strategy.resources) or _CPU_AND_MEMORY
+        strategy = msgspec.structs.replace(strategy, type=strategy.type or LEAST_ALLOCATED, resources=resources)
+        given = {field: getattr(cache, field) for field in cache.__struct_fields__ if getattr(cache, field)}
+        mode = self.preemption_mode or "Disabled"
+        return msgspec.structs.replace(
+            self, scoring_strategy=strategy, cache=TopologyCacheArgs(**given), preemption_mode=mode
+        )
+
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
+        if self.scoring_strategy.type not in TOPOLOGY_STRATEGIES:
+            problems.invalid(f"{path}.scoringStrategy.type", self.scoring_strategy.type, "invalid ScoringStrategyType")
+        if self.cache_resync_period_seconds < 0:
+            value = self.cache_resync_period_seconds
+            problems.invalid(f"{path}.cacheResyncPeriodSeconds", value, "must not be negative")
+        for field, choices in _TOPOLOGY_CACHE_CHOICES.items():
+            _check_choice(field, getattr(self.cache, _snake(field)), choices, f"{path}.cache", problems)
+        if self.preemption_mode == "Enabled":
+            detail = "not supported: reports do not show in which zone a pod runs"
+            problems.invalid(f"{path}.preemptionMode", self.preemption_mode, detail)
+        elif self.preemption_mode != "Disabled":
+            problems.invalid(f"{path}.preemptionMode", self.preemption_mode, "invalid PreemptionMode")
+
+
+def _snake(field: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in field)
+
+
 class PreemptionTolerationArgs(DefaultPreemptionArgs, frozen=True, kw_only=True):
     """Number of candidate nodes in preemption, as for DefaultPreemption."""
 
@@ -99,6 +170,7 @@ OPTIONAL_ARGS: dict[str, type[PluginArgs]] = {
     "LowRiskOverCommitment": LowRiskOverCommitmentArgs,
     "FractionalGPU": FractionalGPUArgs,
     "NodeMetadata": NodeMetadataArgs,
+    "NodeResourceTopologyMatch": NodeResourceTopologyMatchArgs,
     "NodeResourcesAllocatable": NodeResourcesAllocatableArgs,
     "PodState": NoArgs,
     "PreemptionToleration": PreemptionTolerationArgs,
