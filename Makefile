@@ -89,7 +89,7 @@ image:  ## build the container image stowplan with docker, or with the command i
 # The chart and the Kustomize base cannot read files outside their folders, so they have copies.
 manifests: $(STAMP)  ## update generated files of deploy/: copies of the roles, the dashboard
 	cp deploy/rbac.yaml deploy/kustomize/base/
-	cp deploy/rbac.yaml deploy/rbac-extender.yaml deploy/chart/files/
+	cp deploy/rbac.yaml deploy/rbac-extender.yaml deploy/rbac-optional-plugins.yaml deploy/chart/files/
 	$(BIN)/python deploy/grafana/dashboard.py > deploy/grafana/stowplan.json
 	cp deploy/grafana/stowplan.json deploy/chart/files/dashboard.json
 

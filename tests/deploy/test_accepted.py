@@ -24,7 +24,10 @@ EVERYTHING: dict[str, Any] = {
     "imagePullSecrets": [{"name": "pull"}],
     "commonLabels": {"team": "platform"},
     "plugins": {"files": {"a.py": "class A: ..."}, "load": ["a.py:A"]},
-    "rbac": {"extraRules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]},
+    "rbac": {
+        "optionalPlugins": True,
+        "extraRules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}],
+    },
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}, "scrapeTimeout": "5s"},
     "dashboard": {"enabled": True},
     "scheduler": {

@@ -143,6 +143,12 @@ def test_bindings_are_a_right_of_extenders_that_bind(chart: Render) -> None:
     assert rules[-1] == extra
 
 
+def test_permissions_of_optional_plugins_are_added_on_request(chart: Render) -> None:
+    role, _ = yaml.safe_load_all((DEPLOY / "rbac-optional-plugins.yaml").read_text())
+    plain = find(chart(), "ClusterRole", "-scheduler")["rules"]
+    assert find(chart(rbac={"optionalPlugins": True}), "ClusterRole", "-scheduler")["rules"] == plain + role["rules"]
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
 def test_what_refers_to_something_finds_it(chart: Render, kind: str) -> None:
     """Probes and Services find ports, Services and budgets pods, and monitors Services."""

@@ -27,6 +27,7 @@ SUFFIXES = ("_bucket", "_sum", "_count")
         ("rbac.yaml", "kustomize/base/rbac.yaml"),
         ("rbac.yaml", "chart/files/rbac.yaml"),
         ("rbac-extender.yaml", "chart/files/rbac-extender.yaml"),
+        ("rbac-optional-plugins.yaml", "chart/files/rbac-optional-plugins.yaml"),
         ("grafana/stowplan.json", "chart/files/dashboard.json"),
     ],
 )

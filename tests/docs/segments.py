@@ -37,6 +37,7 @@ MAKERS: Mapping[str, Callable[..., str]] = {
     "reason-ids": explanations.reason_ids,
     "answer-records": explanations.records,
     "default-plugins": plugins.overview,
+    "optional-plugins": plugins.optional_overview,
     "plugin": plugins.facts,
     "predicates": policy_names.predicates,
     "priorities": policy_names.priorities,

@@ -1,4 +1,4 @@
-"""The default plugins: extension points, weights, reasons, args, and registered events."""
+"""The default and optional plugins: extension points, weights, reasons, args, and registered events."""
 
 import sys
 from collections.abc import Iterator
@@ -12,9 +12,10 @@ from stowplan.config.args import ARGS
 from stowplan.config.defaults import DEFAULT_WEIGHTS
 from stowplan.framework import Action, Plugin, Status, implements
 from stowplan.framework.points import RUN_POINTS, implements_point
+from stowplan.optional_plugins.registry import MODULES, optional_classes
 from stowplan.plugins.registry import REGISTRY
 
-PLUGINS = "stowplan.plugins"
+ROOMS = ("stowplan.plugins", "stowplan.optional_plugins")
 _SUMS = (Action.Update, Action.All)
 
 
@@ -26,16 +27,22 @@ def overview() -> str:
     return table(("plugin", "extension points", "weight"), rows)
 
 
+def optional_overview() -> str:
+    """All optional plugins, sorted."""
+    rows = [(f"[{name}](#{name.lower()})", ", ".join(_points(_class(name)))) for name in sorted(MODULES)]
+    return table(("plugin", "extension points"), rows)
+
+
 def facts(name: str) -> str:
     """The generated part of one plugin."""
-    plugin = REGISTRY[name]
+    plugin = {**REGISTRY, **optional_classes([name])}[name]
     parts = [f"Extension points: {', '.join(_points(plugin))}."]
-    if DEFAULT_WEIGHTS[name]:
+    if DEFAULT_WEIGHTS.get(name):
         parts[0] += f" Weight {DEFAULT_WEIGHTS[name]}."
     reasons = sorted({(reason, status.code.name) for status in _statuses(plugin) for reason in status.reasons})
     if reasons:
         parts.append(table(("reason", "code"), [(code(reason), verdict) for reason, verdict in reasons]))
-    if name in ARGS:
+    if name in ARGS and ARGS[name].__struct_fields__:
         parts.append(f"Args (`{ARGS[name].__name__}`):\n\n{args(name)}")
     events = list(_registered(plugin))
     if events:
@@ -49,18 +56,27 @@ def _points(plugin: type[Plugin]) -> list[str]:
 
 def _statuses(plugin: type[Plugin]) -> Iterator[Status]:
     """The statuses that are constants in the plugin's modules."""
-    home = plugin.__module__.removeprefix(f"{PLUGINS}.").partition(".")[0]
+    room = next(room for room in ROOMS if plugin.__module__.startswith(f"{room}."))
+    home = plugin.__module__.removeprefix(f"{room}.").partition(".")[0]
     for name, module in tuple(sys.modules.items()):
-        if f"{name}.".startswith(f"{PLUGINS}.{home}."):
+        if f"{name}.".startswith(f"{room}.{home}."):
             for value in vars(module).values():
-                if isinstance(value, Status) and value.plugin == plugin.name:
-                    yield value
+                for status in value.values() if isinstance(value, dict) else (value,):
+                    if isinstance(status, Status) and status.plugin == plugin.name:
+                        yield status
 
 
 @cache
 def _instances() -> dict[str, Plugin]:
-    """Each plugin as built by the default profile."""
-    return {plugin.name: plugin for plugins in World().profile.points.values() for plugin in plugins}
+    """Each plugin as built by the default profile, and the optional ones that register for events."""
+    optional = optional_classes(name for name in MODULES if implements(_class(name), "events_to_register"))
+    worlds = (World(), *(World(plugins={name: kind}) for name, kind in optional.items()))
+    points = [plugins for world in worlds for plugins in world.profile.points.values()]
+    return {plugin.name: plugin for plugins in points for plugin in plugins}
+
+
+def _class(name: str) -> type[Plugin]:
+    return optional_classes([name])[name]
 
 
 def _registered(plugin: type[Plugin]) -> Iterator[str]:
