@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from tests.builders.objects import Json, typed
@@ -16,7 +17,7 @@ from stowplan import api
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.engine import CheckedEngine, Engine, Observer
-from stowplan.framework import Bind, Call, EmitEvent, Failure, Instruction, PatchStatus, Request
+from stowplan.framework import Bind, Call, EmitEvent, Failure, Instruction, PatchStatus, RepeatEvent, Request
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.simulator.api_server import ApiServer, ObjectChange
@@ -166,7 +167,9 @@ class Host:
     def events(self, name: str = "") -> list[str]:
         """Reasons and notes of the events about a pod, or of all events."""
         self.take()
-        emitted = [each for each in (*self.done, *self.open) if isinstance(each, EmitEvent)]
+        given = (*self.done, *self.open)
+        events = [each.each() if isinstance(each, RepeatEvent) else (each,) for each in given]
+        emitted = [each for each in chain.from_iterable(events) if isinstance(each, EmitEvent)]
         return [f"{each.reason}: {each.note}" for each in emitted if name in ("", each.regarding.name)]
 
     def place(self, name: str) -> str:

@@ -18,7 +18,7 @@ from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.event_series import FINISH_AFTER_SECONDS, Series, SeriesBook
 from stowplan.cluster.write_client import MAX_CONNECTIONS, ClosedError, Writer, WriteRequest
 from stowplan.cluster.writes.api_failures import SUCCESS
-from stowplan.framework import EmitEvent, Pod
+from stowplan.framework import EmitEvent, Pod, RepeatEvent
 
 MAX_QUEUED_EVENTS = 10_000
 MAX_ATTEMPTS = 12
@@ -80,6 +80,11 @@ class EventRecorder:
         # A pod is bound once, so the most frequent event needs no series.
         what = (common, self._reference(pod), b"" if related is None else self._reference(related))
         self._record(pod.namespace.encode(), pod.name, what, instruction.note, repeatable=reason != _SCHEDULED)
+
+    def repeat(self, instruction: RepeatEvent) -> None:
+        """Write events about several pods."""
+        for event in instruction.each():
+            self.emit(event)
 
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Write a normal event about any object."""

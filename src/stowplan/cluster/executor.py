@@ -13,7 +13,7 @@ from stowplan.cluster.writes.bindings import Answer, BindingRequest
 from stowplan.cluster.writes.evictions import EvictionRequest
 from stowplan.cluster.writes.objects import write
 from stowplan.cluster.writes.statuses import Statuses
-from stowplan.framework import Bind, EmitEvent, Evict, Instruction, PatchStatus, Write
+from stowplan.framework import Bind, EmitEvent, Evict, Instruction, PatchStatus, RepeatEvent, Write
 
 
 class InstructionExecutor:
@@ -31,6 +31,7 @@ class InstructionExecutor:
             PatchStatus: lambda instruction, answer: self._statuses.patch(instruction),
             Evict: lambda instruction, answer: writer.submit(EvictionRequest(writer, instruction, answer)),
             EmitEvent: lambda instruction, answer: recorder.emit(instruction),
+            RepeatEvent: lambda instruction, answer: recorder.repeat(instruction),
             Write: partial(write, writer, kinds),
         }
 

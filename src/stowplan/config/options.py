@@ -92,8 +92,6 @@ class Options:
     """Seconds that a pod stays in the unschedulable pods before it is retried without an event."""
     max_namespace_share: float = 0.2
     """Share of the scheduling loop's time for a namespace with expensive pods; 0 and 1 set no limit."""
-    retry_replicas_in_turn: bool = False
-    """Whether equal pods are retried one after another, each only if it is known to fit a node."""
     explain_events: bool = False
     """Whether events and conditions of pods without a node start with an explanation; a profile may override it."""
     web: bool = False

@@ -58,6 +58,14 @@ class AttemptHistory:
         for uid in [uid for uid in self._by_uid if uid not in uids]:
             del self._by_uid[uid]
 
+    def repeated(self, uid: str, times: int, now: float) -> None:
+        """The last failed attempt happened again, the last time now."""
+        if uid in self._by_uid:
+            self._by_uid.move_to_end(uid)
+            last = self._by_uid[uid][-1]
+            last.count += times
+            last.latest = now
+
     def of(self, uid: str) -> Sequence[FailedAttempts]:
         """The oldest first."""
         return tuple(self._by_uid.get(uid, ()))

@@ -85,7 +85,6 @@ class BindingCycles:
                 self._report_change(pod)
                 return
         if not points.straight:
-            state.queue.placed(pod.uid)
             attempt.task = state.tasks.start(self._permit_and_bind(attempt))
             return
         if attempt.state.get(PODS_TO_ACTIVATE):

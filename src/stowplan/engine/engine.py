@@ -16,7 +16,7 @@ from stowplan.cache import Cluster
 from stowplan.config.feature_gates import GENERIC_WORKLOAD
 from stowplan.config.options import Options
 from stowplan.config.types import KubeSchedulerConfiguration
-from stowplan.engine.attempt_history import FailedAttempts
+from stowplan.engine.attempt_history import AttemptHistory, FailedAttempts
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.event_handlers import EventHandlers
 from stowplan.engine.extender_outages import ExtenderOutages
@@ -49,21 +49,6 @@ _TIMED_FIRST_CALLS, _TIMED_EVERY_NTH = 100, 10
 """PreEnqueue is timed for the first 100 calls and for one in ten after that, as in kube-scheduler."""
 
 
-class _ProfileFeasibility:
-    """What the profiles know about pending pods without an attempt."""
-
-    def __init__(self, profiles: Mapping[str, Profile]) -> None:
-        self._profiles = profiles
-
-    def predicts(self, pod: Pod) -> bool:
-        if pod.template.spec.scheduling_group is not None:
-            return False  # Members of a pod group are tried together.
-        return self._profiles[pod.template.spec.scheduler_name].predicts(pod)
-
-    def fits(self, pod: Pod) -> bool | None:
-        return self._profiles[pod.template.spec.scheduler_name].fits(pod)
-
-
 class Engine:
     """Events in, instructions out. State changes only during calls of its methods."""
 
@@ -80,7 +65,6 @@ class Engine:
         observer: Observer | None = None,
         unschedulable_timeout: float = Options.unschedulable_timeout,
         max_namespace_share: float = 0.0,
-        retry_replicas_in_turn: bool = False,
         keep_objects: bool = False,
         keep_assigned_objects: bool = True,
         extenders: tuple[Extender, ...] = (),
@@ -91,7 +75,6 @@ class Engine:
         `keep_objects` keeps raw objects for plugins that want them, those of assigned pods only with
         `keep_assigned_objects`. `connection` is the handle's connection to the API server. `max_namespace_share` limits
         the time of namespaces with expensive pods, as reported to `charge`; 0 and 1 set no limit.
-        With `retry_replicas_in_turn`, equal pods are retried one after another, each only if it fits a node.
         """
         cluster, nominator, observer = (
             Cluster(keep_objects=keep_objects, release=config.release),
@@ -115,7 +98,7 @@ class Engine:
             max_namespace_share,
             observer,
             self._preemptions.holds,
-            _ProfileFeasibility(profiles) if retry_replicas_in_turn else None,
+            state.history,
         )
         failures = FailureHandler(state)
         self._bindings = self.binding_cycles(state, failures, self._preemptions)
@@ -181,7 +164,8 @@ class Engine:
 
     # Work and output
     def schedule_one(self) -> bool:
-        """Runs one scheduling cycle; False if no pod is ready, or while a cycle is suspended."""
+        """Runs one scheduling cycle, or the cycles of equal pods that are refused together; False if no pod is ready,
+        or while a cycle is suspended."""
         return not self._cycles.suspended and self._cycles.run_one()
 
     def free_unused(self) -> None:
@@ -215,6 +199,11 @@ class Engine:
         return taken
 
     # Read-only views
+    @property
+    def cycles(self) -> int:
+        """The number of scheduling cycles so far."""
+        return self._state.cycle
+
     @property
     def suspended(self) -> bool:
         """Whether a cycle waits for an extender's answer; until then, all other input is held back."""
@@ -289,6 +278,7 @@ class Engine:
 
     def failed_attempts(self, uid: str) -> Sequence[FailedAttempts]:
         """The last failed attempts of a pod, the oldest first."""
+        self._state.queue.bring_up_to_date(uid)
         return self._state.history.of(uid)
 
     def waking_events(self, info: QueuedPodInfo, plugin: str) -> list[ClusterEvent]:
@@ -320,7 +310,7 @@ def _queue(
     max_namespace_share: float,
     observer: Observer,
     is_held: Callable[[QueuedPodInfo], bool],
-    feasibility: _ProfileFeasibility | None,
+    history: AttemptHistory,
 ) -> SchedulingQueue:
     sort = next(iter(profiles.values())).points["queueSort"][0]
     return make(
@@ -335,8 +325,9 @@ def _queue(
         unschedulable_timeout=unschedulable_timeout,
         max_namespace_share=max_namespace_share,
         is_held=is_held,
-        feasibility=feasibility,
         on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
+        on_enter_together=observer.pods_queued if _overrides(observer, "pod_queued") else None,
+        on_repeated=lambda info, times: history.repeated(info.pod.uid, times, info.timestamp),
     )
 
 

@@ -143,6 +143,8 @@ class EventHandlers:
             return
         if uid in state.attempts:
             return  # It was forgotten; it is requeued when its attempt ends.
+        if known.conditions != state.pending[uid].conditions:
+            state.queue.separate(uid)
         state.queue.update(old, new)
         if gives_up_nomination(old, new):
             self._nomination_ended(old)

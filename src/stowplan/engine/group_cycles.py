@@ -46,16 +46,12 @@ class GroupSchedulingCycles(SchedulingCycles):
         """Whether members of a group are being bound, of which some are not assumed yet."""
         bindings.gangs = self
 
-    def run_one(self) -> bool:
-        queued = self._queue.pop()
-        if queued is None:
-            return False
+    def _schedule(self, queued: QueuedPodInfo) -> None:
         key = group_key(queued.pod)
         if key is None:
             self._schedule_pod(queued)
         else:
             self._schedule_group(key, queued)
-        return True
 
     def _schedule_group(self, key: GroupKey, first: QueuedPodInfo) -> None:
         state = self._state

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from stowplan import api
 from stowplan.framework import Pod, PodGroupInfo, QueuedPodInfo, Status
+from stowplan.queue import RefusedBatch
 from stowplan.runtime import Decision
 from stowplan.runtime.groups import GroupDecision
 
@@ -64,6 +65,19 @@ class Observer:
 
     def attempt_failed(self, queued: QueuedPodInfo, status: Status) -> None:
         """An attempt failed: the pod was rejected, or an error occurred."""
+
+    def refused_together(self, batch: RefusedBatch, decision: Decision, status: Status) -> None:
+        """Each of several equal pods was tried, one after the other, and refused for the same reasons as before. The
+        decision is the one about the first pod. By default, the notifications of each attempt follow one by one."""
+        for queued in batch.up_to_date():
+            self.attempt_started(queued)
+            self.decided(queued, decision.about(queued.pod))
+            self.attempt_failed(queued, status)
+
+    def pods_queued(self, queued: Collection[QueuedPodInfo], queue: str, event: str) -> None:
+        """Equal pods entered a sub-queue together."""
+        for each in queued:
+            self.pod_queued(each, queue, event)
 
     def preemption_started(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         """The victims on a node are about to be evicted."""

@@ -9,9 +9,10 @@ from collections import Counter
 from typing import NamedTuple
 
 from stowplan import api
-from stowplan.engine.state import EngineState
-from stowplan.framework import Code, EmitEvent, PatchStatus, Pod, QueuedPodInfo, Status
+from stowplan.engine.state import EngineState, PendingPod
+from stowplan.framework import Code, EmitEvent, PatchStatus, QueuedPodInfo, RepeatEvent, Status
 from stowplan.framework.instructions import encode_note
+from stowplan.queue import RefusedBatch
 from stowplan.runtime.decide.fit_error import histogram, none_available
 
 
@@ -25,6 +26,8 @@ class AttemptFailure(NamedTuple):
     pending_plugins: frozenset[str] = frozenset()
     nominate: str | None = ""
     """The node to nominate; "" clears a nomination, None keeps it."""
+    is_shared: bool = False
+    """Whether equal pods are refused for the same reasons until something relevant changes."""
 
     @classmethod
     def plain(cls, status: Status) -> AttemptFailure:
@@ -60,7 +63,8 @@ class FailureHandler:
             state.queue.done(uid)
             return
         queued.pod = known.pod
-        state.queue.add_unschedulable(queued)
+        patch = self._patch(known, failed)
+        state.queue.add_unschedulable(queued, failed.message if failed.is_shared and patch is None else "")
         state.queue.done(uid)
         if failed.nominate == "":
             state.nominator.remove(known.pod)
@@ -72,11 +76,20 @@ class FailureHandler:
         state.history.record(uid, state.clock(), failed.status, failed.message, plugins)
         note = encode_note(failed.message).decode()
         state.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", note))
-        self._patch(known.pod, failed)
+        if patch is not None:
+            state.outbox.append(patch)
 
-    def _patch(self, pod: Pod, failed: AttemptFailure) -> None:
-        """Patch the status, unless it has the condition and the nomination already."""
-        known = self._state.pending[pod.uid]
+    def refuse_batch(self, batch: RefusedBatch) -> None:
+        """Requeue pods that were refused together, with the message that their conditions have."""
+        state = self._state
+        pods = batch.pods
+        state.queue.refuse_batch(batch)
+        note = encode_note(batch.message).decode()
+        state.outbox.append(RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", note))
+
+    def _patch(self, known: PendingPod, failed: AttemptFailure) -> PatchStatus | None:
+        """The patch of the status; None if it has the condition and the nomination already."""
+        pod = known.pod
         reason = "Unschedulable" if failed.status.rejected else "SchedulerError"
         before = known.condition("PodScheduled")
         condition: api.Condition | None = None
@@ -93,8 +106,7 @@ class FailureHandler:
                 else self._state.timestamp(),
             )
         nominated = None if failed.nominate == pod.nominated_node_name else failed.nominate
-        if condition is not None or nominated is not None:
-            self._state.outbox.append(PatchStatus(pod, condition, nominated))
+        return PatchStatus(pod, condition, nominated) if condition is not None or nominated is not None else None
 
 
 def _encodable(message: str) -> str:

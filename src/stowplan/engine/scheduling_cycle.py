@@ -5,13 +5,16 @@ Upstream: pkg/scheduler/schedule_one.go
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import partial
 
 from stowplan.engine.binding_cycle import BindingCycles
+from stowplan.engine.observer import Observer
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.state import EngineState
 from stowplan.framework import Code, EmitEvent, Pod, QueuedPodInfo, Status
+from stowplan.queue import RefusedBatch
 from stowplan.runtime import Decision, Profile
 
 
@@ -29,14 +32,26 @@ class SchedulingCycles:
         """The pod of the current or last cycle."""
         self.suspended = False
         """Whether a cycle waits for an extender's answer. Until then, the cluster must not change."""
+        self._templates_version = 0
+        names = ("attempt_started", "decided", "attempt_failed", "refused_together")
+        self._observes = any(getattr(type(state.observer), name) is not getattr(Observer, name) for name in names)
+        """Whether the observer is notified of attempts."""
 
     def run_one(self) -> bool:
         """Runs one cycle; False if no pod is ready."""
         queued = self._state.queue.pop()
+        if isinstance(queued, RefusedBatch):
+            queued = self._run_batch(queued)
+            if queued is None:
+                return True
         if queued is None:
             return False
-        self._schedule_pod(queued)
+        self._schedule(queued)
         return True
+
+    def _schedule(self, queued: QueuedPodInfo) -> None:
+        """Runs the cycle of a pod that was popped."""
+        self._schedule_pod(queued)
 
     def _schedule_pod(self, queued: QueuedPodInfo) -> None:
         state = self._state
@@ -58,6 +73,28 @@ class SchedulingCycles:
         except Exception as bug:
             decision = _broken(profile, pod, bug)
         self._apply(queued, decision)
+
+    def _run_batch(self, batch: RefusedBatch) -> QueuedPodInfo | None:
+        """Runs the cycles of equal pods if all of them are refused as before; else returns the first pod for a cycle of
+        its own."""
+        state, version = self._state, self._state.cluster.templates.version
+        if version != self._templates_version:
+            # Labels that templates ignored are read now: pods may no longer be equal.
+            self._templates_version = version
+            state.queue.separate_all()
+            return state.queue.pop()
+        profile = state.profiles[batch.pod.template.spec.scheduler_name]
+        decision = profile.recall(batch.first.pod)
+        if decision is None or decision.message != batch.message or _rejectors(decision) != batch.unschedulable_plugins:
+            return state.queue.pop_first(batch)
+        status = Status(Code.Unschedulable, decision.message)
+        state.cycle += len(batch)
+        self.last = batch.first
+        batch.refused(state.clock())
+        if self._observes:
+            state.observer.refused_together(batch, decision, status)
+        self._failures.refuse_batch(batch)
+        return None
 
     def _resume(self, queued: QueuedPodInfo, decision: Decision) -> None:
         """The last extender has answered; all other input was held back meanwhile."""
@@ -114,4 +151,12 @@ def _failed(decision: Decision) -> AttemptFailure:
         frozenset(unschedulable),
         frozenset(pending),
         nominate,
+        is_shared=decision.refusal is not None and not pending,
     )
+
+
+def _rejectors(decision: Decision) -> Set[str]:
+    """The plugins that refused the pod; empty if one of them returned Pending."""
+    assert decision.diagnosis is not None
+    unschedulable, pending = decision.diagnosis.rejectors()
+    return set() if pending else unschedulable

@@ -7,7 +7,7 @@ event loop is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from typing import Any, Literal
 
 from stowplan import api
@@ -115,6 +115,24 @@ class EmitEvent(Instruction):
         self.related = related
         self.reporter = reporter or regarding.template.spec.scheduler_name
         """The reporting controller: the schedulerName of the profile."""
+
+
+class RepeatEvent(Instruction):
+    """Record an event about each of several pods, all of which had the same event before."""
+
+    __slots__ = ("_first", "pods")
+
+    def __init__(
+        self, pods: Sequence[Pod], type: Literal["Normal", "Warning"], reason: str, action: str, note: str
+    ) -> None:
+        self.pods = pods
+        self._first = EmitEvent(pods[0], type, reason, action, note)
+
+    def each(self) -> Iterator[EmitEvent]:
+        """The events one by one."""
+        first = self._first
+        for pod in self.pods:
+            yield EmitEvent(pod, first.type, first.reason, first.action, first.note)
 
 
 class Write(Request):

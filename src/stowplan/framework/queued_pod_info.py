@@ -62,7 +62,7 @@ class QueuedPodInfo:
 
     sub_queue: SubQueue | None = field(default=None, repr=False)
     """The part of the queue that holds the pod; None while it is in flight."""
-    ticket: int = field(default=0, repr=False)
+    ticket: float = field(default=0, repr=False)
     """Number of its entry in a heap; entries with another number are stale."""
     first_event: int = field(default=0, repr=False)
     """Number of the first cluster event after the pod was popped."""

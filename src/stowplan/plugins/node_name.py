@@ -26,6 +26,7 @@ class NodeName(InTreePlugin):
 
     name = NAME
     scope = "cluster"
+    reads_cache = True
 
     def idle_filter(self, pod: fwk.Pod) -> bool:
         """Pending pods with a node name are decided without a plan."""

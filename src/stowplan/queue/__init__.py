@@ -11,6 +11,7 @@ from stowplan.queue.namespace_throttle import EXPENSIVE_ATTEMPT_SECONDS
 from stowplan.queue.nominator import Nominator
 from stowplan.queue.pod_group_queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
+from stowplan.queue.refused_batch import RefusedBatch
 from stowplan.queue.scheduling_queue import SchedulingQueue
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "PodGroupQueue",
     "QueueingHintMap",
     "QueueingStrategy",
+    "RefusedBatch",
     "SchedulingQueue",
     "group_key",
     "sort_key_of",

@@ -55,6 +55,11 @@ class BackoffQueue:
         """Whether the pod still backs off."""
         return self.expiration(info) >= floor(self._clock())
 
+    def is_longest(self, info: QueuedPodInfo) -> bool:
+        """Whether the backoff of a rejected pod does not grow with further rejections."""
+        doublings = min(info.unschedulable_count - 1, _MAX_DOUBLINGS)
+        return self._initial_seconds * 2.0**doublings >= self._max_seconds
+
     def take_completed(self) -> list[QueuedPodInfo]:
         """Remove and return all pods whose backoff has ended."""
         completed = []

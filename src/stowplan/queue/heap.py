@@ -89,9 +89,10 @@ class PodHeap:
                     heappush(nearest, (entries[child], child))
         return found
 
-    def push(self, info: QueuedPodInfo) -> None:
+    def push(self, info: QueuedPodInfo, ticket: float = 0) -> None:
+        """Add a pod. `ticket` gives it the place of an entry that was discarded."""
         info.sub_queue = self
-        info.ticket = ticket = next(self._tickets)
+        info.ticket = ticket = ticket or next(self._tickets)
         heappush(self._entries, (*self._key(info), ticket, info))
         self._size += 1
 

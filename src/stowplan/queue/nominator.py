@@ -14,6 +14,8 @@ class Nominator:
     """Nominated pods by node."""
 
     def __init__(self) -> None:
+        self.version = 0
+        """Changes with every nomination that is added or removed."""
         self._node_of: dict[str, str] = {}
         self.by_node: dict[str, dict[str, Pod]] = {}
 
@@ -22,6 +24,7 @@ class Nominator:
         self.remove(pod)
         node_name = node_name or pod.nominated_node_name
         if node_name and not pod.node_name:
+            self.version += 1
             self._node_of[pod.uid] = node_name
             self.by_node.setdefault(node_name, {})[pod.uid] = pod
 
@@ -33,6 +36,7 @@ class Nominator:
     def remove(self, pod: Pod) -> None:
         node_name = self._node_of.pop(pod.uid, None)
         if node_name is not None:
+            self.version += 1
             pods = self.by_node[node_name]
             del pods[pod.uid]
             if not pods:

@@ -94,8 +94,8 @@ class PodGroupQueue(SchedulingQueue):
         for info in infos:
             info.unschedulable_count, info.consecutive_errors = failures, errors
 
-    def add_unschedulable(self, info: QueuedPodInfo) -> bool:
-        added = super().add_unschedulable(info)
+    def add_unschedulable(self, info: QueuedPodInfo, repeats: str = "") -> bool:
+        added = super().add_unschedulable(info, repeats)
         key = group_key(info.pod)
         if added and key is not None:
             group = self._enter_group(key, info)

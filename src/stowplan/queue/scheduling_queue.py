@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import chain, count, islice
 from math import floor, inf
 from typing import Any
@@ -19,8 +19,8 @@ from stowplan.queue.in_flight import InFlight
 from stowplan.queue.namespace_throttle import NamespaceThrottle
 from stowplan.queue.nominator import Nominator
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
-from stowplan.queue.replica_rounds import Feasibility, ReplicaRounds, Unknown
-from stowplan.queue.unschedulable_pods import UnschedulablePods, WaitingReplicas
+from stowplan.queue.refused_batch import OnRepeated, RefusedBatch, each_pod
+from stowplan.queue.unschedulable_pods import UnschedulablePods
 
 log = logs.get(__name__)
 
@@ -58,13 +58,15 @@ class SchedulingQueue:
         on_enter: Callable[[QueuedPodInfo, str, str], None] | None = None,
         max_namespace_share: float = 0.0,
         is_held: Callable[[QueuedPodInfo], bool] = lambda info: False,
-        feasibility: Feasibility | None = None,
+        on_enter_together: Callable[[Collection[QueuedPodInfo], str, str], None] | None = None,
+        on_repeated: OnRepeated = lambda info, refusals: None,
     ) -> None:
         """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives
         (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue.
         `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit. Gated pods for which `is_held`
-        is true when they are gated are skipped by events until `release`. Replicas about which `feasibility` knows are
-        woken one at a time."""
+        is true when they are gated are skipped by events until `release`. Of batches of equal pods,
+        `on_enter_together` is notified instead of `on_enter`, and `on_repeated` when refusals are added to the counters
+        of a pod."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -80,11 +82,12 @@ class SchedulingQueue:
         self._throttle = NamespaceThrottle(max_namespace_share, key, tickets)
         self._charged = self._throttle.full_at
         """Not empty while a namespace may have to wait."""
-        self._unschedulable = UnschedulablePods(is_held, key)
-        self._rounds = ReplicaRounds(
-            self._unschedulable, feasibility or Unknown(), key, self._requeue_replica, self._is_next
-        )
-        self._awake = self._rounds.awake
+        self._unschedulable = UnschedulablePods(is_held)
+        self._batches: dict[str, RefusedBatch] = {}
+        """By their own uid."""
+        self._batch_numbers = count(1)
+        self._on_enter_together = on_enter_together
+        self._on_repeated = on_repeated
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
         self._next_flush = clock() + FLUSH_INTERVAL_SECONDS
@@ -107,12 +110,17 @@ class SchedulingQueue:
         if info is None or info.sub_queue is None:
             self._add(new, UPDATED)
             return
+        if not _stays_equal(old, new):
+            self.separate(uid)
         info.sub_queue.replace_pod(info, new)
         self._nominator.update(old, new)
-        if info.sub_queue is self._unschedulable:
+        if self._holder(info) is self._unschedulable:
             for event in cluster_events.pod_events(old, new, assigned=False):
-                if self._requeue(info, self._strategy(info, event, old, new), event.label):
-                    break
+                strategy = self._strategy(info, event, old, new)
+                if strategy is not QueueingStrategy.Skip:
+                    self.separate(uid)
+                    if self._requeue(info, strategy, event.label):
+                        break
 
     def remove(self, pod: Pod) -> None:
         """Remove a pod that was deleted or bound. In flight it stays until `done`."""
@@ -120,15 +128,18 @@ class SchedulingQueue:
         info = self._infos.pop(pod.uid, None)
         if info is not None:
             _discard(info)
-            if pod.uid in self._awake:
-                self._rounds.ended(pod.uid)
 
     # Attempts
 
     def pop(self) -> QueuedPodInfo | None:
         """The next pod to try; it is in flight until `done`. If no pod is active, rejected pods are tried before their
-        backoff ends, but not pods whose attempt met an error."""
+        backoff ends, but not pods whose attempt met an error.
+
+        A batch is not in flight, and stays until the caller refuses it (`refuse_batch`) or has taken all its pods
+        (`pop_first`)."""
         while True:
+            if self._batches and (batch := self._next_batch()) is not None:
+                return batch
             info = self._active.pop()
             if info is None:
                 info = self._backoff.rejected.pop()
@@ -141,26 +152,57 @@ class SchedulingQueue:
             uid = info.pod.uid
             if self._charged and not self._throttle.admits(info, self._clock()):
                 self._entered(info, "backoff", THROTTLED)
-                self._rounds.ended(uid)
-                continue
-            if uid in self._awake and not self._rounds.still_fits(info.pod):
-                self._put_back(info)
                 continue
             del self._infos[uid]
             info.attempts += 1
             if uid not in self._in_flight:
                 self._in_flight.enter(info)
                 return info
-            self._rounds.ended(uid)
             log.error(
                 None,
                 "The same pod is tracked in multiple places in the scheduler, and just discard it",
                 pod=logs.ref(info.pod),
             )
 
-    def add_unschedulable(self, info: QueuedPodInfo) -> bool:
+    def _next_batch(self) -> RefusedBatch | None:
+        """The batch whose pods are next; dissolved while a namespace may have to wait."""
+        unit = self._active.peek() or self._backoff.rejected.peek()
+        if not isinstance(unit, RefusedBatch):
+            return None
+        if not self._charged:
+            return unit
+        self.separate(unit.first.pod.uid)
+        return None
+
+    def pop_first(self, batch: RefusedBatch) -> QueuedPodInfo:
+        """The first pod of a batch that is next, like `pop`."""
+        info, from_backoff = batch.first, batch.sub_queue is not self._active
+        batch.discard(info)
+        if from_backoff:
+            self._entered(info, "active", POP_FROM_BACKOFF)
+        del self._infos[info.pod.uid]
+        info.attempts += 1
+        self._in_flight.enter(info)
+        return info
+
+    def refuse_batch(self, batch: RefusedBatch) -> None:
+        """Requeue a batch that is next, after all its pods were tried and refused with the same message as before."""
+        if batch.sub_queue is not self._active:
+            self._entered(batch, "active", POP_FROM_BACKOFF)
+        _discard(batch)
+        self._put_unschedulable(batch, SCHEDULE_ATTEMPT_FAILURE)
+        before = self._unschedulable.before(batch)
+        if isinstance(before, RefusedBatch) and before.continues_with(batch):
+            self._unschedulable.discard(batch)
+            del self._batches[batch.pod.uid]
+            before.absorb(batch)
+
+    def add_unschedulable(self, info: QueuedPodInfo, repeats: str = "") -> bool:
         """Requeue a pod after a failed attempt; `done` has to follow. The caller has set its current pod and the
-        rejecting plugins. False if the pod is queued already."""
+        rejecting plugins. False if the pod is queued already.
+
+        `repeats` is the message of a refusal that equal pods share and that needs no write: the pod may join a
+        batch."""
         uid = info.pod.uid
         if uid in self._infos:
             log.error(None, "Pod is already present in the scheduling queue", pod=logs.ref(info.pod))
@@ -175,19 +217,55 @@ class SchedulingQueue:
         info.was_flushed = False
         info.flush_timestamp = -inf
         self._infos[uid] = info
-        self._rounds.failed(uid)
-        self._requeue(info, self._strategy_after_attempt(info), SCHEDULE_ATTEMPT_FAILURE)
+        waits = not self._requeue(info, self._strategy_after_attempt(info), SCHEDULE_ATTEMPT_FAILURE)
+        if repeats and waits and not info.gated and self._backoff.is_longest(info):
+            self._join_batch(info, repeats)
         return True
+
+    def _join_batch(self, info: QueuedPodInfo, message: str) -> None:
+        """Append an unschedulable pod to the batch that was refused right before it, or begin a batch."""
+        before = self._unschedulable.before(info)
+        self._unschedulable.discard(info)
+        batch = RefusedBatch(next(self._batch_numbers), info, message, self._on_repeated, self._batch_emptied)
+        if isinstance(before, RefusedBatch) and before.continues_with(batch):
+            before.absorb(batch)
+        else:
+            self._batches[batch.pod.uid] = batch
+            self._unschedulable.put(batch)
+
+    def _batch_emptied(self, batch: RefusedBatch) -> None:
+        del self._batches[batch.pod.uid]
+        _discard(batch)
 
     def done(self, uid: str) -> None:
         """The pod is no longer in flight: it was requeued, or is being bound. Does nothing if it was not in flight."""
         self._in_flight.leave(uid)
-        self.placed(uid)
 
-    def placed(self, uid: str) -> None:
-        """The attempt of the pod has found a node, which may take longer to be confirmed: others may be tried."""
-        if uid in self._awake:
-            self._rounds.ended(uid)
+    def separate(self, uid: str) -> None:
+        """Dissolve the batch that the pod belongs to, if any: its pods may no longer be equal."""
+        info = self._infos.get(uid)
+        batch = None if info is None else info.sub_queue
+        if not isinstance(batch, RefusedBatch):
+            return
+        del self._batches[batch.pod.uid]
+        infos, holder, ticket = list(batch.up_to_date()), batch.sub_queue, batch.ticket
+        if isinstance(holder, PodHeap):
+            holder.discard(batch)
+            for number, each in enumerate(infos):
+                holder.push(each, ticket + (number + 1) / (len(infos) + 1))
+        else:
+            self._unschedulable.split(batch, infos)
+
+    def separate_all(self) -> None:
+        """Dissolve all batches."""
+        for batch in list(self._batches.values()):
+            self.separate(batch.first.pod.uid)
+
+    def bring_up_to_date(self, uid: str) -> None:
+        """Add the refusals of the pod's batch, if any, to its counters."""
+        info = self._infos.get(uid)
+        if info is not None and isinstance(info.sub_queue, RefusedBatch):
+            info.sub_queue.bring_up_to_date(info)
 
     def charge(self, namespace: str, seconds: float) -> float:
         """The attempt of the pod popped last was expensive; returns how long pods of its namespace have to wait."""
@@ -209,7 +287,8 @@ class SchedulingQueue:
             if info is None:
                 if pod.uid in self._in_flight:
                     self._in_flight.record(cluster_events.FORCE_ACTIVATE, None, pod)
-            elif info.sub_queue is not self._active:
+            elif self._holder(info) is not self._active:
+                self.separate(pod.uid)
                 self._activate(info, FORCE_ACTIVATE, run_pre_enqueue=info.sub_queue is self._unschedulable)
 
     def activate_spared(self, circuit: Hashable, limit: int | None = None) -> None:
@@ -224,16 +303,15 @@ class SchedulingQueue:
         if not self._unschedulable and not self._in_flight:
             return
         if event.wildcard:
-            infos = list(self._unschedulable)
+            infos = self._unschedulable.by_group()
         else:
             interested = self._plugins_interested(event)
             if not interested:
                 return
-            infos = self._woken_one_by_one(self._unschedulable.rejected_by(interested), event, old, new)
+            infos = self._unschedulable.rejected_by(interested)
         if pre_check is not None:
             infos = [info for info in infos if pre_check(info.pod)]
         self._wake(infos, event, old, new)
-        self._rounds.advance()
 
     # Time
 
@@ -248,6 +326,9 @@ class SchedulingQueue:
         if now < self._next_flush:
             return
         self._next_flush += FLUSH_INTERVAL_SECONDS * (floor((now - self._next_flush) / FLUSH_INTERVAL_SECONDS) + 1)
+        for batch in [batch for batch in self._batches.values() if batch.sub_queue is self._unschedulable]:
+            if now - batch.waiting_since > self._unschedulable_timeout:
+                self.separate(batch.first.pod.uid)
         overdue = self._unschedulable.flush(self._unschedulable_timeout, now)
         if overdue:
             self._wake(overdue, cluster_events.UNSCHEDULABLE_TIMEOUT, None, None)
@@ -283,21 +364,21 @@ class SchedulingQueue:
     @property
     def active(self) -> Iterator[QueuedPodInfo]:
         """In the order of pop."""
-        return iter(self._active)
+        return each_pod(self._active)
 
     def next_to_pop(self, count: int) -> list[QueuedPodInfo]:
         """The first pods of the active queue, in the order of pop."""
-        return self._active.first(count)
+        return list(islice(each_pod(self._active.first(count)), count))
 
     def next_to_return(self, count: int) -> list[QueuedPodInfo]:
         """The first pods in backoff, in the order in which their backoff ends, and pods of throttled namespaces."""
-        found = [*self._backoff.rejected.first(count), *self._backoff.failed.first(count)]
+        found = list(each_pod([*self._backoff.rejected.first(count), *self._backoff.failed.first(count)]))
         found.sort(key=self._backoff.expiration)
         return [*found, *islice(self._throttle, count)][:count]
 
     @property
     def backoff(self) -> Iterator[QueuedPodInfo]:
-        return iter(self._backoff.rejected)
+        return each_pod(self._backoff.rejected)
 
     @property
     def error_backoff(self) -> Iterator[QueuedPodInfo]:
@@ -310,7 +391,7 @@ class SchedulingQueue:
 
     @property
     def unschedulable(self) -> Iterator[QueuedPodInfo]:
-        return (info for info in self._unschedulable if not info.gated)
+        return each_pod(info for info in self._unschedulable if not info.gated)
 
     @property
     def gated(self) -> Iterator[QueuedPodInfo]:
@@ -322,18 +403,15 @@ class SchedulingQueue:
         if info is None:
             found = next((info for info in self._in_flight if info.pod.uid == uid), None)
             return None if found is None else ("in_flight", found)
-        if info.sub_queue is self._unschedulable:
+        self.bring_up_to_date(uid)
+        holder = self._holder(info)
+        if holder is self._unschedulable:
             return "gated" if info.gated else "unschedulable", info
-        if info.sub_queue is self._active:
+        if holder is self._active:
             return "active", info
-        if info.sub_queue is self._backoff.rejected:
+        if holder is self._backoff.rejected:
             return "backoff", info
-        return "error_backoff" if info.sub_queue is self._backoff.failed else "throttled", info
-
-    def waits_for_turn(self, info: QueuedPodInfo) -> bool:
-        """Whether an unschedulable pod is tried, if it fits, after the attempt of a replica or of another template."""
-        replicas = self._unschedulable.replicas_of(info)
-        return replicas is not None and self._rounds.is_due(replicas)
+        return "error_backoff" if holder is self._backoff.failed else "throttled", info
 
     def retry_deadline(self, info: QueuedPodInfo) -> float:
         """When the unschedulable timeout requeues an unschedulable pod."""
@@ -348,12 +426,16 @@ class SchedulingQueue:
     def counts(self) -> dict[str, int]:
         """Number of pods by sub-queue; throttled pods count as backing off."""
         gated = sum(1 for _ in self.gated)
-        return {
+        counts = {
             "active": len(self._active),
             "backoff": len(self._backoff) + len(self._throttle),
             "unschedulable": len(self._unschedulable) - gated,
             "gated": gated,
         }
+        names = {id(self._active): "active", id(self._unschedulable): "unschedulable"}
+        for batch in self._batches.values():
+            counts[names.get(id(batch.sub_queue), "backoff")] += len(batch) - 1
+        return counts
 
     # Implementation
 
@@ -376,7 +458,7 @@ class SchedulingQueue:
             info.initial_attempt_timestamp = self._clock()
         self._active.push(info)
         if self._on_enter is not None:
-            self._on_enter(info, "active", label)
+            self._entered(info, "active", label)
         return True
 
     def _back_off(self, info: QueuedPodInfo, label: str) -> bool:
@@ -415,44 +497,13 @@ class SchedulingQueue:
         return True
 
     def _requeue(self, info: QueuedPodInfo, strategy: QueueingStrategy, label: str) -> bool:
-        """Requeue a pod by a strategy; False if it stays unschedulable."""
+        """Requeue a pod or a batch by a strategy; False if it stays unschedulable."""
         if strategy is QueueingStrategy.Skip:
             self._put_unschedulable(info, label)
             return False
         if strategy is QueueingStrategy.AfterBackoff and self._backoff.holds(info):
             return self._back_off(info, label)
         return self._activate(info, label, run_pre_enqueue=True)
-
-    def _woken_one_by_one(
-        self, found: list[WaitingReplicas], event: ClusterEvent, old: Any, new: Any
-    ) -> list[QueuedPodInfo]:
-        """Give replicas their turn about which it is known whether they fit; returns the other pods."""
-        infos: list[QueuedPodInfo] = []
-        for replicas in found:
-            if self._rounds.predicts(replicas):
-                head = replicas.head()
-                if self._strategy(head, event, old, new) is not QueueingStrategy.Skip:
-                    plugins = self._hints[head.pod.spec.scheduler_name].plugins
-                    self._rounds.concern(replicas, event.label, plugins)
-            else:
-                infos += replicas.infos.values()
-        return infos
-
-    def _is_next(self, uid: str) -> bool:
-        info = self._infos.get(uid)
-        return uid in self._in_flight if info is None else info.sub_queue is self._active
-
-    def _requeue_replica(self, info: QueuedPodInfo, label: str) -> bool:
-        self._unschedulable.discard(info)
-        return self._requeue(info, QueueingStrategy.AfterBackoff, label)
-
-    def _put_back(self, info: QueuedPodInfo) -> None:
-        """Return a pod that was woken in vain, without an attempt; other plugins may reject it by now."""
-        self._put_unschedulable(info, SCHEDULE_ATTEMPT_FAILURE)
-        replicas, table = self._unschedulable.replicas_of(info), self._hints.get(info.pod.spec.scheduler_name)
-        if replicas is not None and table is not None:
-            self._unschedulable.widen(replicas, table.plugins)
-        self._rounds.advance()
 
     def _wake(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
         label = event.label if infos else ""
@@ -474,10 +525,7 @@ class SchedulingQueue:
         table = self._hints.get(info.pod.spec.scheduler_name)
         if table is None:
             return QueueingStrategy.AfterBackoff
-        replicas = self._unschedulable.replicas_of(info)
-        if replicas is None or not replicas.widened:
-            return table.worth_retrying(info, event, old, new)
-        return table.worth_retrying(info, event, old, new, table.plugins)
+        return table.worth_retrying(info, event, old, new)
 
     def _strategy_after_attempt(self, info: QueuedPodInfo) -> QueueingStrategy:
         if not info.rejected or info.pod.uid not in self._in_flight:
@@ -501,8 +549,20 @@ class SchedulingQueue:
         return found
 
     def _entered(self, info: QueuedPodInfo, queue: str, label: str) -> None:
-        if self._on_enter is not None:
+        if isinstance(info, RefusedBatch):
+            if self._on_enter_together is not None:
+                self._on_enter_together(info.members.values(), queue, label)
+        elif self._on_enter is not None:
             self._on_enter(info, queue, label)
+
+    def _holder(self, info: QueuedPodInfo) -> object:
+        """The sub-queue that holds the pod, by itself or in a batch."""
+        return info.sub_queue.sub_queue if isinstance(info.sub_queue, RefusedBatch) else info.sub_queue
+
+
+def _stays_equal(old: Pod, new: Pod) -> bool:
+    """Whether the pod is equal to the pods of its batch after an update."""
+    return new.template is old.template and not (new.terminating or new.nominated_node_name or new.node_name)
 
 
 def _discard(info: QueuedPodInfo) -> None:

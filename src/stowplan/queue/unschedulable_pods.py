@@ -5,60 +5,22 @@ Upstream: pkg/scheduler/backend/queue/unschedulable_pods.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Set
-from heapq import heapify, heappop, heappush
-from itertools import count
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from math import inf
-from typing import Any
 
-from stowplan.framework import Pod, PodTemplate, QueuedPodInfo
-from stowplan.queue.heap import SortKey
-
-_MAX_STALE_ENTRIES = 64
-"""Entries of removed pods kept beyond the number of pods before a heap is rebuilt."""
+from stowplan.framework import Pod, QueuedPodInfo
 
 
-class WaitingReplicas:
+class EqualPods:
     """Unschedulable pods of one template that the same plugins rejected; a gated, pending or nominated pod is alone."""
 
-    __slots__ = ("_entries", "_number_of", "infos", "key", "plugins", "rejectors", "template", "widened")
+    __slots__ = ("infos", "key", "rejectors")
 
-    def __init__(self, key: Hashable, template: PodTemplate | None, rejectors: Set[str]) -> None:
+    def __init__(self, key: Hashable, rejectors: frozenset[str]) -> None:
         self.key = key
-        self.template = template
-        """None for a pod that is alone."""
         self.rejectors = rejectors
-        self.plugins = rejectors
-        """The plugins under which the pods are indexed."""
-        self.widened = False
-        """Whether other plugins may reject the pods by now: any plugin's events concern them."""
         self.infos: dict[str, QueuedPodInfo] = {}
-        self._number_of: dict[str, int] = {}
-        self._entries: list[tuple[Any, ...]] = []
-        """(*sort key, number, uid); stale if the pod has another number."""
-
-    def add(self, info: QueuedPodInfo, key: SortKey, number: int) -> None:
-        uid = info.pod.uid
-        self.infos[uid] = info
-        if self.template is not None:
-            self._number_of[uid] = number
-            if len(self._entries) > 2 * len(self.infos) + _MAX_STALE_ENTRIES:
-                self._entries = [entry for entry in self._entries if self._number_of.get(entry[-1]) == entry[-2]]
-                heapify(self._entries)
-            heappush(self._entries, (*key(info), number, uid))
-
-    def remove(self, uid: str) -> None:
-        del self.infos[uid]
-        self._number_of.pop(uid, None)
-
-    def head(self) -> QueuedPodInfo:
-        """The pod that is tried first."""
-        entries = self._entries
-        while entries:
-            if self._number_of.get(entries[0][-1]) == entries[0][-2]:
-                return self.infos[entries[0][-1]]
-            heappop(entries)
-        return next(iter(self.infos.values()))
+        """By uid, in the order in which they came."""
 
 
 class UnschedulablePods:
@@ -66,17 +28,13 @@ class UnschedulablePods:
     them. Held pods are not indexed: the deletion of each victim would otherwise wake every preemptor. Nor are members
     of a pod group that are woken with another one."""
 
-    def __init__(
-        self, is_held: Callable[[QueuedPodInfo], bool] = lambda info: False, key: SortKey = lambda info: (0,)
-    ) -> None:
+    def __init__(self, is_held: Callable[[QueuedPodInfo], bool] = lambda info: False) -> None:
         self._is_held = is_held
-        self._key = key
-        self._numbers = count()
         self._infos: dict[str, QueuedPodInfo] = {}
-        self._replicas: dict[Hashable, WaitingReplicas] = {}
-        self._of: dict[str, WaitingReplicas] = {}
-        """The replicas that a pod belongs to, by its uid."""
-        self._by_rejector: dict[str, dict[Hashable, WaitingReplicas]] = {}
+        self._groups: dict[Hashable, EqualPods] = {}
+        self._of: dict[str, EqualPods] = {}
+        """The group that a pod belongs to, by its uid."""
+        self._by_rejector: dict[str, dict[Hashable, EqualPods]] = {}
         self._waiting_since = inf
 
     def __len__(self) -> int:
@@ -95,14 +53,14 @@ class UnschedulablePods:
             frozenset() if held else frozenset(info.unschedulable_plugins | info.pending_plugins)
         )
         alone = info.gated or bool(info.pending_plugins) or not rejectors or bool(info.pod.nominated_node_name)
-        template = None if alone else info.pod.template
-        key: Hashable = uid if alone else (template, rejectors)
-        replicas = self._replicas.get(key)
-        if replicas is None:
-            replicas = self._replicas[key] = WaitingReplicas(key, template, rejectors)
-            self._index(replicas, rejectors)
-        replicas.add(info, self._key, next(self._numbers))
-        self._of[uid] = replicas
+        key: Hashable = uid if alone else (info.pod.template, rejectors)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = EqualPods(key, rejectors)
+            for name in rejectors:
+                self._by_rejector.setdefault(name, {})[key] = group
+        group.infos[uid] = info
+        self._of[uid] = group
         self._infos[uid] = info
         self._waiting_since = min(self._waiting_since, info.waiting_since)
         info.sub_queue = self
@@ -119,29 +77,40 @@ class UnschedulablePods:
         if regroup:
             self.put(info)
 
-    def rejected_by(self, plugins: Iterable[str]) -> list[WaitingReplicas]:
-        """Pods that any of the plugins rejected, or may reject by now."""
-        found: dict[Hashable, WaitingReplicas] = {}
+    def before(self, info: QueuedPodInfo) -> QueuedPodInfo | None:
+        """The pod of the same group that came right before a pod which came last."""
+        newest = reversed(self._of[info.pod.uid].infos.values())
+        next(newest)
+        return next(newest, None)
+
+    def split(self, info: QueuedPodInfo, parts: Iterable[QueuedPodInfo]) -> None:
+        """Put equal pods in the place of one."""
+        group, uid = self._of.pop(info.pod.uid), info.pod.uid
+        del self._infos[uid]
+        info.sub_queue = None
+        later = {}
+        while (latest := group.infos.popitem())[0] != uid:
+            later[latest[0]] = latest[1]
+        for part in parts:
+            group.infos[part.pod.uid] = self._infos[part.pod.uid] = part
+            self._of[part.pod.uid] = group
+            part.sub_queue = self
+        group.infos.update(reversed(later.items()))
+
+    def rejected_by(self, plugins: Iterable[str]) -> list[QueuedPodInfo]:
+        """Pods that any of the plugins rejected."""
+        found: dict[Hashable, EqualPods] = {}
         for name in plugins:
             found.update(self._by_rejector.get(name, {}))
-        return list(found.values())
+        return [info for group in found.values() for info in group.infos.values()]
 
-    def replicas(self, key: Hashable) -> WaitingReplicas | None:
-        return self._replicas.get(key)
-
-    def replicas_of(self, info: QueuedPodInfo) -> WaitingReplicas | None:
-        """The replicas that an unschedulable pod belongs to."""
-        return self._of.get(info.pod.uid)
-
-    def widen(self, replicas: WaitingReplicas, plugins: Iterable[str]) -> None:
-        """Let events of these plugins concern the pods, too."""
-        if not replicas.widened:
-            replicas.widened = True
-            self._index(replicas, replicas.rejectors | frozenset(plugins))
+    def by_group(self) -> list[QueuedPodInfo]:
+        """All pods, in the order of `rejected_by`."""
+        return [info for group in self._groups.values() for info in group.infos.values()]
 
     def flush(self, timeout: float, now: float) -> list[QueuedPodInfo]:
         """Mark and return all pods that have waited for longer than the timeout."""
-        overdue = [info for info in self if now - info.waiting_since > timeout]
+        overdue = [info for info in self.by_group() if now - info.waiting_since > timeout]
         for info in overdue:
             info.was_flushed = True
             info.flush_timestamp = now
@@ -153,19 +122,14 @@ class UnschedulablePods:
         """A lower bound of the time since which pods wait; infinite without any pod."""
         return self._waiting_since if self._infos else inf
 
-    def _index(self, replicas: WaitingReplicas, plugins: Set[str]) -> None:
-        replicas.plugins = plugins
-        for name in plugins:
-            self._by_rejector.setdefault(name, {})[replicas.key] = replicas
-
     def _leave(self, uid: str) -> None:
-        replicas = self._of.pop(uid)
-        replicas.remove(uid)
-        if replicas.infos:
+        group = self._of.pop(uid)
+        del group.infos[uid]
+        if group.infos:
             return
-        del self._replicas[replicas.key]
-        for name in replicas.plugins:
+        del self._groups[group.key]
+        for name in group.rejectors:
             indexed = self._by_rejector[name]
-            del indexed[replicas.key]
+            del indexed[group.key]
             if not indexed:
                 del self._by_rejector[name]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from stowplan.engine import Engine
-from stowplan.framework import EmitEvent, Instruction, PatchStatus, Pod, PodTemplate
+from stowplan.framework import EmitEvent, Instruction, PatchStatus, Pod, PodTemplate, RepeatEvent
 from stowplan.framework.instructions import MAX_NOTE_BYTES, encode_note
 from stowplan.insight.finding import PodNotFoundError
 from stowplan.insight.insight import Insight
@@ -81,6 +81,9 @@ class ExplainingExecutor:
     def execute(self, instruction: Instruction, answer: Respond) -> None:
         if isinstance(instruction, EmitEvent) and instruction.reason == "FailedScheduling":
             self._emit(instruction)
+        elif isinstance(instruction, RepeatEvent):
+            for event in instruction.each():
+                self._emit(event)
         elif isinstance(instruction, PatchStatus) and instruction.condition is not None:
             self._patch(instruction)
         else:

@@ -104,7 +104,6 @@ class Scheduler:
             observer=observer,
             unschedulable_timeout=settings.options.unschedulable_timeout,
             max_namespace_share=settings.options.max_namespace_share,
-            retry_replicas_in_turn=settings.options.retry_replicas_in_turn,
             keep_objects=bool(self._kept),
             keep_assigned_objects=settings.keep_objects or needs_victims(settings.extenders),
             extenders=settings.extenders,

@@ -13,7 +13,16 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.api import codec
-from stowplan.framework.instructions import Bind, EmitEvent, Evict, Failure, Instruction, PatchStatus, Write
+from stowplan.framework.instructions import (
+    Bind,
+    EmitEvent,
+    Evict,
+    Failure,
+    Instruction,
+    PatchStatus,
+    RepeatEvent,
+    Write,
+)
 from stowplan.framework.pod import Pod
 from stowplan.simulator.identity import generate_name
 from stowplan.simulator.pod_status import started, with_condition
@@ -67,7 +76,7 @@ def _evict(api_server: ApiServer, request: Evict) -> Failure | None:
     return None
 
 
-def _emit_event(api_server: ApiServer, request: EmitEvent) -> None:
+def _emit_event(api_server: ApiServer, request: EmitEvent | RepeatEvent) -> None:
     api_server.events.append(request)
 
 
@@ -172,6 +181,7 @@ HANDLERS: dict[type[Instruction], Callable[[ApiServer, Any], Any]] = {
     PatchStatus: _patch_status,
     Evict: _evict,
     EmitEvent: _emit_event,
+    RepeatEvent: _emit_event,
     Write: _write,
 }
 """Handlers by type of instruction."""

@@ -126,9 +126,10 @@ class Simulation:
         version, idle = -1, 0
         self.settle()
         while idle <= _MAX_IDLE_ATTEMPTS_PER_POD * (len(self.engine.pending) + 1):
+            before = self.engine.cycles
             if self.step():
                 yield
-                idle += 1
+                idle += self.engine.cycles - before
             elif not self._waits_for_time() or not self.advance():
                 return
             if version != self.api_server.version:

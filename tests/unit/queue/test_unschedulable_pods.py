@@ -20,7 +20,7 @@ def pool_of(*units: QueuedPodInfo) -> UnschedulablePods:
 
 
 def found(pool: UnschedulablePods, plugins: list[str]) -> list[str]:
-    return names(info for replicas in pool.rejected_by(plugins) for info in replicas.infos.values())
+    return names(pool.rejected_by(plugins))
 
 
 def test_found_by_who_rejected_them() -> None:
@@ -38,7 +38,7 @@ def test_what_leaves_is_not_found() -> None:
     assert (a.sub_queue, b.sub_queue) == (None, pool)
     assert found(pool, ["X", "Y"]) == ["b"]
     pool.discard(b)
-    assert (len(pool), pool._by_rejector, pool._replicas, pool._of) == (0, {}, {}, {})
+    assert (len(pool), pool._by_rejector, pool._groups, pool._of) == (0, {}, {}, {})
 
 
 def test_rejectors_may_change_in_place() -> None:
@@ -84,20 +84,16 @@ def test_held_pods_are_found_by_no_event_until_they_are_put_again() -> None:
     assert len(pool) == 2
 
 
-def test_a_pod_that_comes_back_waits_behind_the_others() -> None:
-    pool = UnschedulablePods(key=lambda info: (info.timestamp,))
+def test_equal_pods_take_the_place_of_a_batch() -> None:
     template = unit("t").pod.template
-    infos = [unit(name, "X", at=at) for name, at in (("a", 1.0), ("b", 2.0), ("c", 3.0))]
-    for info in infos:
+    a, batch, c, b1, b2 = (unit(name, "X") for name in ("a", "batch", "c", "b1", "b2"))
+    for info in (a, batch, c, b1, b2):
         info.pod.template = template
-        pool.put(info)
-    (replicas,) = pool.rejected_by(["X"])
-    assert replicas.head().pod.name == "a"
-    pool.discard(infos[0])
-    infos[0].timestamp = 4.0
-    pool.put(infos[0])
-    order = []
-    while len(pool):
-        order.append(replicas.head().pod.name)
-        pool.discard(replicas.head())
-    assert order == ["b", "c", "a"]
+    pool = pool_of(a, batch, c)
+    assert pool.before(c) is batch
+    pool.split(batch, [b1, b2])
+    assert found(pool, ["X"]) == names(pool.by_group()) == ["a", "b1", "b2", "c"]
+    assert (batch.sub_queue, b1.sub_queue, len(pool)) == (None, pool, 4)
+    for info in (b2, a, c, b1):
+        pool.discard(info)
+    assert (len(pool), pool._by_rejector, pool._groups, pool._of) == (0, {}, {}, {})

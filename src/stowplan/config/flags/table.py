@@ -115,14 +115,6 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "attempts take 100ms or more, while pods of other namespaces are scheduled. 0 or 1 sets no limit.",
         ),
         option(
-            "retry-replicas-in-turn",
-            BOOL,
-            "retry_replicas_in_turn",
-            "Retry unschedulable pods of one template one after another, each only if it is known to fit a node, "
-            "instead of all at once. Takes less CPU when many pods wait; messages of waiting pods are renewed less "
-            "often than by kube-scheduler.",
-        ),
-        option(
             "explain-events",
             BOOL,
             "explain_events",

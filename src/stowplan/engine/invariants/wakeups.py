@@ -30,15 +30,13 @@ def overlooked(engine: Engine) -> Iterator[Overlooked]:
     """Unschedulable pods that would fit now, by running all filters afresh.
 
     Gated pods are left out, and so are pods rejected at Reserve, at Permit or by an extender: only these know whether
-    another attempt would succeed; and pods that get their turn after an attempt under way. Not every pod found was
+    another attempt would succeed. Not every pod found was
     missed by mistake: kube-scheduler does not announce every release either, for example of a nominated node when the
     nominated pod is scheduled elsewhere.
     """
     state = engine._state
     for queued in state.queue.unschedulable:
         profile = state.profiles[queued.pod.spec.scheduler_name]
-        if state.queue.waits_for_turn(queued):
-            continue
         if _rejected_by_filters(profile, queued) and (node_names := _fits_on(state, profile, queued)):
             yield Overlooked(queued, node_names)
 

@@ -48,6 +48,10 @@ class InTreePlugin(Plugin):
     scores_infeasible_nodes: ClassVar[bool] = True
     """Whether `score_nodes` returns valid scores for nodes that are not feasible, too."""
 
+    reads_cache: ClassVar[bool] = False
+    """For a plugin of cluster scope: whether PreFilter and Filter depend on nothing but the template, the nodes and
+    pods of the cache, and objects that `rules_version` counts. Otherwise refusals of its pods are not remembered."""
+
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self.cluster: Cluster = handle.cluster

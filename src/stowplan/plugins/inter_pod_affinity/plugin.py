@@ -30,6 +30,7 @@ class InterPodAffinity(InTreePlugin):
     name = "InterPodAffinity"
     reads = ("Namespace",)
     scope = "cluster"
+    reads_cache = True
     Args = InterPodAffinityArgs
 
     def __init__(self, args: Any, handle: fwk.Handle) -> None:

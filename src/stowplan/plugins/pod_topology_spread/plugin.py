@@ -33,6 +33,7 @@ class PodTopologySpread(InTreePlugin):
     name = "PodTopologySpread"
     reads = ("Service", "ReplicaSet", "ReplicationController", "StatefulSet")
     scope = "cluster"
+    reads_cache = True
     Args = PodTopologySpreadArgs
 
     def __init__(self, args: PodTopologySpreadArgs, handle: fwk.Handle) -> None:

@@ -30,6 +30,7 @@ from stowplan.runtime.preemption import Preemption
 from stowplan.runtime.profile.handle import Evictions
 
 if TYPE_CHECKING:
+    from stowplan.runtime.decide.refusals import KeptRefusal
     from stowplan.runtime.profile.profile import Profile
 
 
@@ -51,6 +52,7 @@ class Decision:
         "pod",
         "preemption",
         "profile",
+        "refusal",
         "state",
     )
 
@@ -79,6 +81,8 @@ class Decision:
         self.state = state
         """The state of the cycle, for the later extension points."""
         self.diagnosis = diagnosis
+        self.refusal: KeptRefusal | None = None
+        """The memory of this refusal, which holds for equal pods; None if there is none."""
 
     @classmethod
     def unschedulable(cls, diagnosis: Diagnosis, post_filtered: PostFilterRound) -> Decision:
@@ -104,6 +108,12 @@ class Decision:
         """An internal error."""
         return cls.failed(profile, pod, CycleError(text))
 
+    def about(self, pod: Pod) -> Decision:
+        """The same refusal of an equal pod."""
+        same = Decision(self.profile, pod, "", 0, self.evaluated, self.state, self.diagnosis)
+        same.message, same.nominated_node_name, same.refusal = self.message, self.nominated_node_name, self.refusal
+        return same
+
     def record(self, attempt: int = 1) -> DecisionRecord:
         """The whole cycle as plain data."""
         more: dict[str, Any] = {"attempt": attempt, "node": self.node_name, "message": self.message}
@@ -112,7 +122,7 @@ class Decision:
         diagnosis = self.diagnosis or Diagnosis(self.profile, self.pod).run()
         if len(diagnosis.feasible) and not diagnosis.scores:
             diagnosis.score()
-        return record_of(diagnosis, self.preemption, **more)
+        return record_of(diagnosis, self.preemption, self.pod, **more)
 
 
 def best_slots(diagnosis: Diagnosis) -> Slots:
@@ -127,8 +137,11 @@ def rejection(status: Status) -> Rejection:
     return Rejection(code=status.code.name, plugin=status.plugin, reasons=status.reasons)
 
 
-def record_of(diagnosis: Diagnosis, preemption: Preemption | None, **more: Any) -> DecisionRecord:
-    """A diagnosis as plain data; `more` are further fields of the record."""
+def record_of(
+    diagnosis: Diagnosis, preemption: Preemption | None, pod: Pod | None = None, **more: Any
+) -> DecisionRecord:
+    """A diagnosis as plain data, by default of its pod; `more` are further fields of the record."""
+    pod = pod or diagnosis.pod
     infos = diagnosis.profile.cluster.nodes.infos
     names = {slot: info.name for slot in diagnosis.examined.tolist() if (info := infos[slot]) is not None}
     pre = diagnosis.pre_filtered
@@ -140,8 +153,8 @@ def record_of(diagnosis: Diagnosis, preemption: Preemption | None, **more: Any) 
         tied = best_slots(diagnosis).tolist()
         more["tied"] = tuple(names[slot] for slot in tied) if len(tied) > 1 else ()
     return DecisionRecord(
-        pod=diagnosis.pod.key,
-        uid=diagnosis.pod.uid,
+        pod=pod.key,
+        uid=pod.uid,
         scheduler_name=diagnosis.profile.name,
         nodes=len(diagnosis.profile.cluster.nodes),
         pre_filter=None if pre.status is None else rejection(pre.status),

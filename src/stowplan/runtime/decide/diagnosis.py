@@ -188,6 +188,25 @@ class Diagnosis:
     def node_statuses(self) -> Mapping[str, Status]:
         return NodeStatuses(self)
 
+    def revised(self, changed: Mapping[int, Status]) -> Diagnosis:
+        """A copy with other statuses of some rejected nodes."""
+        copy = Diagnosis.__new__(Diagnosis)
+        vars(copy).update(vars(self))
+        copy.verdicts, copy.statuses, copy._known = self.verdicts.copy(), list(self.statuses), dict(self._known)
+        for slot, status in changed.items():
+            copy.reject(slot, status)
+        copy._drop_unused_statuses()
+        return copy
+
+    def _drop_unused_statuses(self) -> None:
+        """Statuses that no node has any more would count as rejections."""
+        used = np.bincount(self.verdicts[self.verdicts >= 0], minlength=len(self.statuses)) > 0
+        if not used.all():
+            numbers = np.append(np.cumsum(used) - 1, -1)  # The last entry is for slots without a verdict, -1.
+            self.verdicts = numbers.take(self.verdicts)
+            self.statuses = [status for status, is_used in zip(self.statuses, used.tolist(), strict=True) if is_used]
+            self._known = {status: number for number, status in enumerate(self.statuses)}
+
     def reject(self, slot: int, status: Status) -> None:
         self.verdicts[slot] = self._index(status)
 

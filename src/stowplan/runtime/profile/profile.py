@@ -9,14 +9,14 @@ import random
 from collections.abc import Mapping
 
 from stowplan.cache import Cluster
-from stowplan.framework import CycleState, Pod, PodTemplate, StateNotFoundError, Status
+from stowplan.framework import Pod, PodTemplate, StateNotFoundError, Status
 from stowplan.framework.extender import Extender, ExtenderVerb
 from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
-from stowplan.runtime.decide.filtering import NO_OBJECTION
 from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
+from stowplan.runtime.decide.refusals import RefusalMemory
 from stowplan.runtime.decide.sampling import Sampler
 from stowplan.runtime.decide.shared_answers import SharedNodeAnswers
 from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned, Shared
@@ -78,6 +78,8 @@ class Profile:
         self._in_tree = not any(isinstance(plugin, OutOfTreePlugin) for plugin in listed)
         own_rules = [p for p in self.post_filters if type(p).victim_rules is not InTreePlugin.victim_rules]
         self._evicts_by_priority = not own_rules
+        enqueuing = not any(isinstance(plugin, OutOfTreePlugin) for plugin in self.pre_enqueues)
+        self.refusals = RefusalMemory(self, enabled=self._in_tree and enqueuing)
         self._plans: dict[PodTemplate, Planned] = {}
         self._turn = 0
         self._templates_version = 0
@@ -112,14 +114,22 @@ class Profile:
 
     def decide(self, pod: Pod) -> Decision:
         """Decides on which node the pod runs."""
-        decision = self._decide(pod)
+        if self.cluster.templates.version:
+            self.renew_templates(pod)
+        decision = self.refusals.recall(pod)
+        if decision is None:
+            decision = self._decide(pod)
+            if not decision.node_name:
+                self.refusals.remember(decision)
         if self.sampler is not None and not (decision.node_name and decision.node_name == pod.nominated_node_name):
             self.sampler.rotation.advance(decision.evaluated)
         return decision
 
+    def recall(self, pod: Pod) -> Decision | None:
+        """The decision if it is a refusal that is remembered; None if only `decide` shows it."""
+        return None if self.sampler is not None else self.refusals.recall(pod)
+
     def _decide(self, pod: Pod) -> Decision:
-        if self.cluster.templates.version:
-            self.renew_templates(pod)
         if pod.nominated_node_name or pod.node_name:
             return self._decide_afresh(pod, plain=False)
         epoch, derived = self.epoch, pod.template.derived
@@ -153,36 +163,7 @@ class Profile:
             if plugin.name == failure.plugin and isinstance(plugin, OutOfTreePlugin):
                 plugin.fails_for_infeasible_nodes(failure.message)
 
-    def predicts(self, pod: Pod) -> bool:
-        """Whether `fits` may know the answer: it depends on nothing but kept answers of in-tree plugins."""
-        seen = pod.template.derived.get(self)
-        return (
-            seen is not None
-            and seen[0] == self.epoch
-            and seen[1] is not None
-            and self._in_tree
-            and not self.extenders
-            and not self.nominator.by_node
-            and not pod.nominated_node_name
-            and len(pod.labels) == len(pod.template.labels)
-            and not self._may_preempt(pod)
-            and not pod.template.derive("claims of its own", _has_own_claims)
-        )
-
-    def fits(self, pod: Pod) -> bool | None:
-        """Whether `decide` finds a node for a pod that `predicts` is true for; None if only a decision shows it."""
-        planned: Planned = pod.template.derived[self][1]
-        if planned.plan.plain:
-            return None
-        state = CycleState()
-        self._turn = planned.used = self._turn + 1
-        try:
-            pre_filtered = planned.run_pre_filters(state, pod)
-            return planned.run_filters(state, pod, pre_filtered) > 0 if pre_filtered is NO_OBJECTION else None
-        except Exception:  # An attempt reports it.
-            return None
-
-    def _may_preempt(self, pod: Pod) -> bool:
+    def may_preempt(self, pod: Pod) -> bool:
         """Whether PostFilter may find victims."""
         if pod.spec.preemption_policy == "Never" or not self.post_filters:
             return False
@@ -250,6 +231,7 @@ class Profile:
             del template.derived[self]
         self._plans.clear()
         self.static_answers.clear()
+        self.refusals.clear()
         self.shape = PluginsByScope(self)
         self.epoch += 1
 
@@ -267,9 +249,3 @@ class Profile:
                 del self._plans[template]
                 template.derived[self] = (self.epoch, None)
         return plan
-
-
-def _has_own_claims(template: PodTemplate) -> bool:
-    """Whether pods of the template differ in their claims, whose names contain the name of the pod."""
-    spec = template.spec
-    return bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)

@@ -89,9 +89,8 @@ def _brief(decision: Decision, attempt: int) -> DecisionRecord:
             PluginScores(each.plugin, each.weight, each.raw[best], each.normalized[best]) for each in whole.scores
         ]
     diagnosis.examined = diagnosis.feasible
-    record = record_of(
-        diagnosis, decision.preemption, attempt=attempt, node=decision.node_name, message=decision.message
-    )
+    more = {"attempt": attempt, "node": decision.node_name, "message": decision.message}
+    record = record_of(diagnosis, decision.preemption, decision.pod, **more)
     return msgspec.structs.replace(record, funnel=tuple(FunnelStage(*stage) for stage in whole.funnel()))
 
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from stowplan import api
 from stowplan.engine import Observer
 from stowplan.framework import Pod, QueuedPodInfo, Status
+from stowplan.queue import RefusedBatch
 from stowplan.runtime import Decision
+from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.simulator.api_server import ApiServer, controller_of
 from stowplan.simulator.report.pending_reasons import PendingReasons
 from stowplan.simulator.timeline import RunTimeline
@@ -59,6 +61,7 @@ class RunRecorder(Observer):
         """Records the run over time, if given."""
         self._examine = examine
         self._api_server: ApiServer | None = None
+        self._latest: tuple[Diagnosis, PendingReasons | None] | None = None
         self._workloads: dict[str, str] = {}
         self._recreated: set[str] = set()
 
@@ -78,7 +81,7 @@ class RunRecorder(Observer):
         last.diagnosis = None
         if not decision.node_name:
             if decision.diagnosis is not None:
-                last.diagnosis = PendingReasons.of(decision.diagnosis)
+                last.diagnosis = self._reasons_of(decision.diagnosis)
             if decision.preemption is not None and decision.preemption.chosen is not None:
                 for pod in (queued.pod, *decision.preemption.victims):
                     self._note_workload(pod)
@@ -87,6 +90,24 @@ class RunRecorder(Observer):
         if self.timeline is not None:
             reason = decision.message if last.diagnosis is None else last.diagnosis.main_reason
             self.timeline.attempted(queued.pod, None if decision.node_name else reason)
+
+    def refused_together(self, batch: RefusedBatch, decision: Decision, status: Status) -> None:
+        if self._examine is not None or self.timeline is not None or decision.diagnosis is None:
+            super().refused_together(batch, decision, status)
+            return
+        self.decisions += len(batch)
+        reasons, message, evaluated = self._reasons_of(decision.diagnosis), decision.message, decision.evaluated
+        last_attempts = self.last_attempts
+        for uid in batch.members:
+            last = last_attempts[uid]
+            last.attempts += 1
+            last.message, last.evaluated, last.diagnosis = message, evaluated, reasons
+
+    def _reasons_of(self, diagnosis: Diagnosis) -> PendingReasons | None:
+        """The reasons of a diagnosis, which equal pods share."""
+        if self._latest is None or self._latest[0] is not diagnosis:
+            self._latest = (diagnosis, PendingReasons.of(diagnosis))
+        return self._latest[1]
 
     def bound(self, queued: QueuedPodInfo, node_name: str) -> None:
         self.bindings += 1

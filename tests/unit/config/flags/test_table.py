@@ -29,7 +29,6 @@ def test_every_flag_of_kube_scheduler_is_there_and_those_about_plugins() -> None
         "plugin",
         "plugin-call-timeout",
         "max-namespace-share",
-        "retry-replicas-in-turn",
         "explain-events",
         "web",
         "extender-timeouts",

@@ -85,6 +85,7 @@ def test_lower_priorities_do_not_count(asked: list[str]) -> None:
 def test_nothing_is_remembered_where_filters_look_beyond_the_node(asked: list[str]) -> None:
     world = crowded_world()
     choosy = pod("p", requests={"cpu": 2}, affinity=away(term(HOSTNAME)))
+    world.profile.refusals.enabled = False
     for _ in range(2):
         world.decide(choosy)
     assert len(asked) > 2

@@ -1,0 +1,185 @@
+"""The memory of refusals: a template that no node is feasible for stays refused until something relevant changes.
+
+Pods of one template get the same diagnosis and message in the same state of the cluster. A refusal is recalled while
+node objects, rules and nominations are the same; nodes on which pods came or went since are filtered again, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from stowplan.cache.kept import MAX_SCALAR_REPAIRS
+from stowplan.framework import NodeInfo, Pod, PodTemplate, Status
+from stowplan.plugins.base import InTreePlugin
+from stowplan.runtime.decide.decision import Decision
+from stowplan.runtime.decide.diagnosis import Diagnosis
+from stowplan.runtime.decide.filtering import NO_OBJECTION
+from stowplan.runtime.points.cycle_error import CycleError, failed_at
+from stowplan.runtime.points.post_filter import run_post_filters
+
+if TYPE_CHECKING:
+    from stowplan.runtime.profile.profile import Profile
+
+_MAX_REFUSALS = 256
+"""Templates whose refusal is remembered; each takes eight bytes for each node."""
+
+_HARMLESS = ("DefaultPreemption", "SchedulingGates")
+"""Plugins whose PreEnqueue and PostFilter are the same for equal pods, as long as there are no victims."""
+
+SlotFilter = Callable[[int], Status | None]
+
+
+class KeptRefusal:
+    """The refusal of one template, brought up to date by `recall`."""
+
+    __slots__ = ("_by_slot", "_decision", "_filters", "_position", "_profile", "_stamp", "used")
+
+    def __init__(self, profile: Profile, decision: Decision, diagnosis: Diagnosis) -> None:
+        self._profile = profile
+        self._decision = decision
+        self._stamp = _stamp(profile)
+        self._position = profile.cluster.nodes.log.position
+        self._filters: tuple[SlotFilter, ...] | None = None
+        """Made when a node is filtered again for the first time."""
+        skipped, shape = diagnosis.state.skip_filter, profile.shape.of(decision.pod.template)
+        active = [plugin for plugin in shape.cluster_filters if plugin.name not in skipped]
+        self._by_slot = not active and diagnosis.pre_filtered is NO_OBJECTION and not profile.nominator.by_node
+        """Whether the answer about a node depends on that node alone."""
+        self.used = 0
+
+    def recall(self, pod: Pod) -> Decision | None:
+        """The decision about a pod of the template, if it is a refusal again; None if only a new decision shows it."""
+        if self._stamp != _stamp(self._profile):
+            return None
+        log = self._profile.cluster.nodes.log
+        behind = log.position - self._position
+        if behind:
+            if behind > MAX_SCALAR_REPAIRS or not self._by_slot:
+                return None
+            try:
+                if not self._repair(set(log.slots[-behind:])):
+                    return None
+            except CycleError:
+                return None
+            self._position += behind
+        return self._decision if self._decision.pod is pod else self._decision.about(pod)
+
+    def _repair(self, slots: set[int]) -> bool:
+        """Filter nodes again whose pods changed; False if one of them is feasible now."""
+        known = self._decision.diagnosis
+        assert known is not None
+        changed: dict[int, Status] = {}
+        for slot in slots:
+            status = self._filter(slot)
+            if status is None:
+                return False
+            if status is not (before := known.status_of(slot)) and status != before:
+                changed[slot] = status
+        if changed:
+            self._decision = _decide_again(known, changed)
+            self._decision.refusal = self
+        return True
+
+    def _filter(self, slot: int) -> Status | None:
+        if self._filters is None:
+            self._filters = self._bind_filters()
+        for check in self._filters:
+            if (status := check(slot)) is not None:
+                return status
+        return None
+
+    def _bind_filters(self) -> tuple[SlotFilter, ...]:
+        diagnosis, profile = self._decision.diagnosis, self._profile
+        assert diagnosis is not None
+        skipped = diagnosis.state.skip_filter
+        return tuple(_slot_filter(p, diagnosis) for p in profile.filters if p.name not in skipped)
+
+
+class RefusalMemory:
+    """The latest refusals of a profile, by template. Those not used for the longest time are dropped first."""
+
+    def __init__(self, profile: Profile, *, enabled: bool) -> None:
+        self.enabled = enabled
+        """Whether refusals are remembered; decisions are the same without."""
+        self._profile = profile
+        self._by_template: dict[PodTemplate, KeptRefusal] = {}
+        self._turn = 0
+
+    def recall(self, pod: Pod) -> Decision | None:
+        """The decision about a pod whose template is refused as before; None if there is no such refusal."""
+        refusal = self._by_template.get(pod.template)
+        if refusal is None or not self.enabled or self._is_nominated(pod) or self._profile.may_preempt(pod):
+            return None
+        self._turn = refusal.used = self._turn + 1
+        decision = refusal.recall(pod)
+        if decision is None:
+            del self._by_template[pod.template]
+        return decision
+
+    def remember(self, decision: Decision) -> None:
+        """Keep a decision if it is a refusal that equal pods share."""
+        pod, diagnosis, profile = decision.pod, decision.diagnosis, self._profile
+        if diagnosis is None or decision.preemption is not None or not self.enabled:
+            return
+        if pod.template.large or self._is_nominated(pod) or profile.may_preempt(pod) or not self._is_shared(pod):
+            return
+        decision.refusal = refusal = self._by_template[pod.template] = KeptRefusal(profile, decision, diagnosis)
+        self._turn = refusal.used = self._turn + 1
+        if len(self._by_template) > _MAX_REFUSALS:
+            oldest = sorted(self._by_template, key=lambda template: self._by_template[template].used)
+            for template in oldest[: _MAX_REFUSALS // 8]:
+                del self._by_template[template]
+
+    def clear(self) -> None:
+        self._by_template.clear()
+
+    def _is_nominated(self, pod: Pod) -> bool:
+        return bool(pod.nominated_node_name or pod.node_name or self._profile.nominator.node_of(pod))
+
+    def _is_shared(self, pod: Pod) -> bool:
+        """Whether refusals depend on nothing but the template and the cache, and PostFilter has no effects."""
+        return pod.template.derive((self, "shared"), self._concerns_only_cached_state)
+
+    def _concerns_only_cached_state(self, template: PodTemplate) -> bool:
+        profile = self._profile
+        if any(p.name not in _HARMLESS for p in (*profile.pre_enqueues, *profile.post_filters) if p.concerns(template)):
+            return False
+        shape = profile.shape.of(template)
+        plugins = {*shape.pre_filters, *shape.node_filters, *shape.pod_filters, *shape.cluster_filters}
+        return template.spec.scheduling_group is None and all(p.scope != "cluster" or p.reads_cache for p in plugins)
+
+
+def _stamp(profile: Profile) -> tuple[int, int, int, int]:
+    """Changes with everything that refusals depend on besides the pods on nodes."""
+    cluster = profile.cluster
+    return (cluster.nodes.version, cluster.selection.rules_version, profile.nominator.version, profile.epoch)
+
+
+def _slot_filter(plugin: InTreePlugin, diagnosis: Diagnosis) -> SlotFilter:
+    """The plugin's filter as a function of the slot, with the plugin's name in its status."""
+    check = plugin.slot_filter(diagnosis.pod.template)
+    infos, state, pod = diagnosis.profile.cluster.nodes.infos, diagnosis.state, diagnosis.pod
+
+    def run(slot: int) -> Status | None:
+        info: NodeInfo | None = infos[slot]
+        assert info is not None
+        status = plugin.filter(state, pod, info) if check is None else check(slot)
+        if status is None or not status.code:
+            return None
+        if not status.rejected:
+            raise failed_at("filter", plugin.name, status.message)
+        return status.with_plugin(plugin.name)
+
+    return run
+
+
+def _decide_again(known: Diagnosis, changed: dict[int, Status]) -> Decision:
+    """The decision with other statuses of some nodes."""
+    diagnosis = known.revised(changed)
+    steps = run_post_filters(diagnosis)
+    try:
+        steps.send(None)
+    except StopIteration as end:
+        return Decision.unschedulable(diagnosis, end.value)
+    raise RuntimeError("PostFilter without extenders suspended")
