@@ -153,18 +153,17 @@ def test_refusals_are_remembered_without_a_difference(observed: bool, seed: int)
 
 
 def test_many_equal_pods_are_refused_in_few_steps() -> None:
-    host = Host(node("n", cpu=4), *(pod(f"r{i}", on="n", requests={"cpu": "1"}) for i in range(4)))
-    host.put(*(pod(f"w{i}", requests={"cpu": "1"}) for i in range(50)))
+    fillers = [pod(f"f{number}", on="n", requests={"cpu": "10m"}) for number in range(10)]
+    host = Host(node("n", cpu=2), pod("r", on="n", requests={"cpu": "1"}), *fillers)
+    host.put(*(pod(f"w{number}", requests={"cpu": "1"}) for number in range(50)))
     host.schedule()
-    for number in range(4):
-        for _ in range(8):  # Each refused often enough to back off for the longest time.
-            host.put(node("n", cpu=4 + number, labels={"x": str(_)}, memory=f"{1 + _}Gi"))
-            host.schedule()
-            host.advance(12.0)
+    for number in range(8):  # Often enough to back off for the longest time.
+        host.delete(host.pod(f"f{number}"))
+        host.advance(12.0)
     steps, cycles = 0, host.engine.cycles
-    host.delete(host.pod("r0"))
+    host.delete(host.pod("f8"))
     while host.engine.schedule_one():
         steps += 1
         host.settle()
-    assert host.engine.cycles - cycles > 40
-    assert steps < 5
+    assert (steps, host.engine.cycles - cycles) == (1, 50)
+    assert {info.attempts for info in host.engine.queued_pods("unschedulable")} == {10}
