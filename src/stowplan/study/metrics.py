@@ -32,6 +32,16 @@ from stowplan.study.recording import INTERRUPTED, RunRecording
 from stowplan.study.table import ResultTable
 
 _PERCENTILES = (50, 90, 95, 99)
+_SPREADS = ("jct", "wait", "wait.censored", "startup", "slowdown")
+_SINGLE = (
+    "jobs", "unfinished", "bsld.mean", "makespan", "throughput", "pods", "pods.succeeded", "pods.failed",
+    "pods.running", "pods.pending", "preemptions", "evictions", "lost.cpu", "lost.memory", "lost.gpu", "attempts",
+    "pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "pending.max", "running.max", "nodes.max",
+    "fairness.jain",
+)  # fmt: skip
+_BY_RESOURCE = ("utilisation", "imbalance", "fragmentation.largest", "goodput")
+OVER_TIME = ("pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "utilisation")
+"""Metrics that have a value over a window and at a moment."""
 _MIN_BOUNDED_WORK_SECONDS = 10.0
 GROUPS = ("workload", "tenant", "priority")
 Floats = NDArray[np.float64]
@@ -49,6 +59,28 @@ class MetricValue(NamedTuple):
 LOWER_IS_BETTER = ("jct", "wait", "startup", "slowdown", "bsld", "makespan", "imbalance", "fragmentation", "pending",
                    "cost", "preemptions", "evictions", "lost", "attempts", "unfinished", "nodes")  # fmt: skip
 HIGHER_IS_BETTER = ("throughput", "goodput", "utilisation", "fairness", "succeeded", "slo")
+
+
+def known_metrics() -> list[str]:
+    """Names of all metrics; `*` stands for a resource."""
+    ends = ("mean", *(f"p{percent}" for percent in _PERCENTILES), "max")
+    return [
+        *_SINGLE,
+        *(f"{name}.{end}" for name in _SPREADS for end in ends),
+        *(f"{name}.*" for name in _BY_RESOURCE),
+    ]
+
+
+def is_known(metric: str) -> bool:
+    return metric in known_metrics() or any(
+        metric.startswith(f"{name}.") and len(metric) > len(name) + 1 for name in _BY_RESOURCE
+    )
+
+
+def unit_of(metric: str) -> str:
+    """`s` for times, empty for other units."""
+    head = metric.partition(".")[0]
+    return "s" if head in ("jct", "wait", "startup", "makespan") else ""
 
 
 def better_sign(metric: str) -> int:
@@ -87,6 +119,13 @@ class _Columns:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name]
 
+    def where(self, conditions: Mapping[str, object]) -> NDArray[np.bool_]:
+        """The rows that have these values."""
+        mask = np.ones(len(self._columns["submitted"]), dtype=np.bool_)
+        for name, value in conditions.items():
+            mask &= self._columns[name] == value
+        return mask
+
     def groups(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """All rows, then those of each workload, tenant and priority if there are several."""
         count = len(self._columns["submitted"])
@@ -108,10 +147,21 @@ def summarise(recording: RunRecording, begin: float, end: float, areas: Mapping[
     yield from _time_metrics(recording, areas, end - begin)
 
 
-def _job_metrics(recording: RunRecording, begin: float, end: float) -> Iterator[MetricValue]:
+def metrics_where(
+    recording: RunRecording, begin: float, end: float, where: Mapping[str, object]
+) -> Iterator[MetricValue]:
+    """Metrics of the jobs and pods that fulfil conditions on workload, tenant and priority."""
+    yield from _job_metrics(recording, begin, end, where)
+    yield from _pod_metrics(recording, begin, end, where)
+
+
+Where = Mapping[str, object] | None
+
+
+def _job_metrics(recording: RunRecording, begin: float, end: float, where: Where = None) -> Iterator[MetricValue]:
     names = ("workload", "tenant", "priority", "submitted", "ended", "work_s", "jct_s", "outcome")
     jobs = _Columns(recording.jobs.table, names, begin)
-    for key, chosen in jobs.groups():
+    for key, chosen in jobs.groups() if where is None else [("", jobs.where(where))]:
         jct = jobs["jct_s"][chosen]
         done = ~np.isnan(jct)
         work = jobs["work_s"][chosen][done]
@@ -131,11 +181,11 @@ def _job_metrics(recording: RunRecording, begin: float, end: float) -> Iterator[
             yield MetricValue("throughput", key, float(done.sum()) / (end - begin) * 3600 if end > begin else 0.0, "/h")
 
 
-def _pod_metrics(recording: RunRecording, begin: float, end: float) -> Iterator[MetricValue]:
+def _pod_metrics(recording: RunRecording, begin: float, end: float, where: Where = None) -> Iterator[MetricValue]:
     names = ("workload", "tenant", "priority", "submitted", "bound", "running", "outcome", "attempts", "waited_s",
              "lost_s", "request_cpu_m", "request_memory", "request_gpu_m")  # fmt: skip
     pods = _Columns(recording.pods, names, begin)
-    for key, chosen in pods.groups():
+    for key, chosen in pods.groups() if where is None else [("", pods.where(where))]:
         waited, outcome = pods["waited_s"][chosen], pods["outcome"][chosen]
         bound = ~np.isnan(waited)
         submitted = pods["submitted"][chosen]

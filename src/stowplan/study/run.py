@@ -14,6 +14,7 @@ from stowplan.runtime import Factory, enable_everywhere
 from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation
 from stowplan.simulator.scenario.quantities import seconds_of
 from stowplan.simulator.scenario.reading import read_file
+from stowplan.study.expectations import Expectations
 from stowplan.study.invariants import check_invariants
 from stowplan.study.metrics import summarise
 from stowplan.study.recording import RunRecording
@@ -54,8 +55,10 @@ class LiveRun:
         self._begin = seconds_of(scenario.spec.record.from_)
         self._samples = Samples(self.simulation, self.recording, self._begin)
         self._next_sample = 0.0
-        self._edges: dict[float, Mapping[str, float]] = {}
-        self._due = sorted({self._begin})
+        self._before: Mapping[str, float] = {}
+        """The integrals at the end of the warm-up."""
+        self._expectations = Expectations(scenario)
+        self._due = sorted({self._begin, *self._expectations.moments()})
 
     def run_until(self, time: float) -> None:
         """Run up to a time or the horizon."""
@@ -71,7 +74,10 @@ class LiveRun:
 
     def _reach(self, time: float) -> None:
         if self._due and time >= self._due[0]:
-            self._edges[self._due.pop(0)] = self._areas()
+            areas = self._areas()
+            if time == self._begin:
+                self._before = areas
+            self._expectations.reach(self._due.pop(0), self, areas)
         if time >= self._next_sample:
             self._samples.take(time)
             self._next_sample += self._every
@@ -85,9 +91,9 @@ class LiveRun:
         recording.close()
         areas = self._areas()
         check_invariants(recording, self.simulation, areas)
-        before = self._edges.get(self._begin, {})
-        span = {name: area - before.get(name, 0.0) for name, area in areas.items()}
-        values = [*summarise(recording, min(self._begin, end), end, span), *self._samples.means()]
+        span = {name: area - self._before.get(name, 0.0) for name, area in areas.items()}
+        begin = min(self._begin, end)
+        values = [*summarise(recording, begin, end, span), *self._samples.means()]
         tables = {
             table.name: table
             for table in (recording.pods, recording.jobs.table, recording.nodes, recording.series, recording.events)
@@ -102,7 +108,7 @@ class LiveRun:
             self._config_name,
             tuple(values),
             tables,
-            (),
+            self._expectations.check(self, values, begin),
             recording.decisions,
             scenario.document,
         )
