@@ -26,6 +26,7 @@ COMMANDS = {
     ),
     "extender": CommandEntry("stowplan.cli.extender", "extender", "Serve plugins to kube-scheduler as an extender."),
     "simulate": CommandEntry("stowplan.cli.simulate", "simulate", "Simulate scheduling: manifests in, placements out."),
+    "scenario": CommandEntry("stowplan.cli.scenario", "scenario", "Write, check and show scenarios for simulate."),
     "explain": CommandEntry(
         "stowplan.cli.explain", "explain", "Explain why pods are pending, or why a pod is on its node."
     ),
@@ -128,7 +129,7 @@ def cli() -> None:
       1    a check failed (bench, extender replay), or the scheduler did not start or stopped unexpectedly
       2    invalid usage or input
       3    some pods are pending (simulate)
-      4    a bug in a plugin: it is faulty, or it raised an exception
+      4    a bug in a plugin: it is faulty, or it raised an exception; an expectation of a scenario does not hold
       130  interrupted
     """
     print_warnings_once()

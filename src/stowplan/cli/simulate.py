@@ -6,11 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from stowplan.cli.command import FileCommand, filename_option
 from stowplan.cli.emulated_version import emulated_version_option
 from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
 from stowplan.cli.progress import Progress
+from stowplan.cli.scenario_run import is_scenario, run_file
 from stowplan.cli.streams import print_lines, print_notes
 
 if TYPE_CHECKING:
@@ -61,11 +63,12 @@ EXIT_SOME_PENDING = 3
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["table", "wide", "json", "yaml", "html"]),
+    type=click.Choice(["table", "wide", "json", "yaml", "html", "junit"]),
     default="table",
     show_default=True,
-    help="Output format.",
+    help="Output format; junit with a Scenario only.",
 )
+@click.option("--out", default="", metavar="DIR", help="With a Scenario: write tables and run.json into this folder.")
 @click.option(
     "--watch", "watched", is_flag=True, help="Show the cluster while its pods are scheduled, before the result."
 )
@@ -92,6 +95,7 @@ def simulate(
     plugins: tuple[str, ...],
     seed: int,
     output: str,
+    out: str,
     watched: bool,
     everything: bool,
     by: str,
@@ -118,6 +122,9 @@ def simulate(
     listed and ignored, and so are kinds without read permission, except nodes and pods, which are required. Tables
     list new pods and pods that were pending and are now placed; --all lists the others too. Only GET requests are sent.
     With --from, and if the first FILE is a snapshot, the same is done with the objects of the snapshot.
+
+    With a FILE of kind Scenario ('stowplan scenario init' writes one) the cluster runs over time: pods arrive, run and
+    end, nodes fail and are added. Metrics of the run are printed, and the expectations of the scenario are checked.
 
     Extenders of the configuration are called over HTTP, except for bind, which is simulated.
 
@@ -163,9 +170,12 @@ def simulate(
         stowplan simulate manifests/ --watch
       With your own plugin:
         stowplan simulate manifests/ --plugin ./rack_care.py
+      A week of arrivals, with tables of all pods and jobs:
+        stowplan simulate -f scenario.yaml --out results/
 
-    Exit status: 0 all pods are placed, 3 some are pending (with --from-cluster and -f: pods of the manifests) or were
-    not created, 2 the input is invalid, or the cluster cannot be read, 4 a plugin has a bug.
+    Exit status: 0 all pods are placed, and all expectations of a Scenario hold, 3 some pods are pending (with
+    --from-cluster and -f: pods of the manifests; a Scenario: without expectations) or were not created, 2 the input is
+    invalid, or the cluster cannot be read, 4 a plugin has a bug, or an expectation of a Scenario does not hold.
     """
     from stowplan.cli.live_cluster import effective_release
     from stowplan.cli.profiles import load_config
@@ -175,6 +185,12 @@ def simulate(
     from stowplan.simulator.report.tables import TableStyle
     from stowplan.simulator.timeline import RunTimeline
 
+    if is_scenario(names):
+        given = click.get_current_context().get_parameter_source("seed") == ParameterSource.COMMANDLINE
+        run_file(names[0], seed if given else None, config_file, plugins, output, out, everything)
+        return
+    if output == "junit" or out:
+        raise click.UsageError(f"{'--out' if out else '-o junit'} needs a FILE of kind Scenario.")
     if sample:
         names = (*names, _sample())
     _check_usage(names, snapshot, from_cluster, kubeconfig or context)

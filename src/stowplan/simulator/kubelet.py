@@ -130,6 +130,8 @@ class LifeObserver:
 
     def job_ended(self, name: str, outcome: str) -> None: ...
 
+    def node_event(self, kind: str, node: str, detail: str) -> None: ...
+
     def node_changed(self, old: api.Node | None, new: api.Node | None) -> None: ...
 
 
@@ -152,6 +154,8 @@ class Kubelet:
         """Pods that are bound and not ended."""
         self.on_end: Callable[[PodLife], None] = lambda life: None
         """Called after a pod has ended, for controllers of the scenario."""
+        self.on_running: Callable[[PodLife], None] = lambda life: None
+        """Called when a pod runs."""
         self._observer = observer
         self._jitter = jitter
         self._ttl = ttl
@@ -250,6 +254,7 @@ class Kubelet:
         if life.running is None:
             life.running = now
             self._observer.pod_running(life)
+        self.on_running(life)
         work = life.work
         deadline = work.deadline
         if work.fails_after is not None and (work.seconds is None or work.fails_after < work.seconds):
@@ -269,7 +274,7 @@ class Kubelet:
         done = life.work.done + self.api_server.clock() - life.running_since
         life.running_since = None
         kept = life.work.restart.kept(done)
-        life.lost += done - kept
+        life.lost += 0.0 if life.work.seconds is None else done - kept
         life.work = life.work._replace(done=kept, fails_after=None)
 
     def _finish(self, life: PodLife, since: float, outcome: str) -> None:

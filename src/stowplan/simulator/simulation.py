@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import random
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
@@ -147,7 +148,8 @@ class Simulation:
             if stop():
                 return
             if not self.advance(time):
-                self.clock.now = max(self.clock.now, time)
+                if time < math.inf:
+                    self.clock.now = max(self.clock.now, time)
                 return
 
     def _waits_for_time(self) -> bool:

@@ -57,7 +57,9 @@ class JobBook:
         elif life.outcome == FAILED:
             job.failed = True
             job.ended = life.ended
-        if controller_of(life.pod) is None and not (life.work.resubmit and life.outcome not in (SUCCEEDED, FAILED)):
+        owner = controller_of(life.pod)
+        again = owner is None and life.work.resubmit and life.outcome not in (SUCCEEDED, FAILED)
+        if not again and (owner is None or owner.kind != "Job"):
             self._write(life.job, life.outcome)
 
     def job_ended(self, name: str, outcome: str) -> None:
@@ -81,6 +83,6 @@ class JobBook:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Write the jobs that have not ended."""
-        for name in list(self._open):
-            self._write(name, "unfinished")
+        """Write the jobs that have not ended; pods without an end are `service`."""
+        for name, job in list(self._open.items()):
+            self._write(name, "service" if job.life.work.seconds is None else "unfinished")

@@ -214,6 +214,9 @@ class RunRecording(Observer, LifeObserver):
         else:
             book.node = new
 
+    def node_event(self, kind: str, node: str, detail: str) -> None:
+        self.event(self._now, kind, node, node, detail)
+
     def _count_amounts(self, book: _NodeBook, node: api.Node | None, now: float) -> None:
         """Allocatable amounts count while the node is Ready."""
         amounts = {} if node is None or not _is_ready(node) else _amounts(node)

@@ -14,6 +14,7 @@ from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.job_completion import JobCompletion
 from stowplan.simulator.kubelet import Kubelet, PodLife, Work
 from stowplan.simulator.scenario.arrivals import ArrivalTime
+from stowplan.simulator.scenario.failures import PodFailures
 from stowplan.simulator.scenario.workloads import CompiledWorkload, Json
 from stowplan.simulator.streams import RandomStreams
 from stowplan.simulator.workloads.jobs import pods_at_once
@@ -31,6 +32,7 @@ class ArrivalDriver:
         kubelet: Kubelet,
         controllers: Controllers,
         jobs: JobCompletion,
+        failures: PodFailures,
         start: float,
     ) -> None:
         self.workload = workload
@@ -43,6 +45,7 @@ class ArrivalDriver:
         self._kubelet = kubelet
         self._controllers = controllers
         self._jobs = jobs
+        self._failures = failures
         self._start = start
         self._bases: dict[tuple[int, str, str], Any] = {}
         self._users: dict[str, int] = {}
@@ -114,12 +117,13 @@ class ArrivalDriver:
         metadata = item.metadata
         key = f"{metadata.namespace}/{metadata.name}"
         if isinstance(item, api.Pod):
-            self._kubelet.register(f"Pod/{key}", [self._work(index, arrival)])
+            self._kubelet.register(f"Pod/{key}", [self._work(index, arrival, key)])
             self._note_user(user, key)
             self._controllers.create_pod(item)
             return
         if isinstance(item, api.Job):
-            works = [self._work(index, arrival) for _ in range(max(item.spec.completions or 1, pods_at_once(item)))]
+            count = max(item.spec.completions or 1, pods_at_once(item))
+            works = [self._work(index, arrival, f"{key}/{number}") for number in range(count)]
             self._kubelet.register(f"Job/{key}", works)
             self._note_user(user, key)
             limit = self.workload.documents[index].get("spec", {}).get("backoffLimit")
@@ -148,13 +152,15 @@ class ArrivalDriver:
     def _admitted(self, item: Any) -> Any:
         return self._controllers.admission.admit(item)
 
-    def _work(self, index: int, arrival: ArrivalTime) -> Work:
+    def _work(self, index: int, arrival: ArrivalTime, key: str) -> Work:
         workload, streams, path = self.workload, self._streams, self.workload.path
         seconds = arrival.duration
         if workload.duration is not None:
             seconds = workload.duration.draw(streams.of(path, "duration"))
         startup = workload.startup.draw(streams.of(path, "startup"))
-        return Work(seconds, startup, workload.restart, resubmit=workload.resubmit, deadline=_deadline(workload, index))
+        deadline = _deadline(workload, index)
+        work = Work(seconds, startup, workload.restart, resubmit=workload.resubmit, deadline=deadline)
+        return self._failures.apply(workload.name, key, work)
 
 
 def _deadline(workload: CompiledWorkload, index: int) -> float | None:

@@ -16,10 +16,14 @@ from stowplan.config.errors import FieldError, InvalidConfigurationError, Proble
 from stowplan.config.strict_decoding import decode, type_name
 from stowplan.config.text import parse
 from stowplan.errors import InputError
+from stowplan.simulator.scenario.churn import CompiledChurn, compile_churn
+from stowplan.simulator.scenario.failures import CompiledFailure, compile_failure
 from stowplan.simulator.scenario.fields import time_at
 from stowplan.simulator.scenario.pools import CompiledPool, compile_pool
 from stowplan.simulator.scenario.schema import API_VERSION, KIND, ScenarioSpec
+from stowplan.simulator.scenario.trace_driver import compile_trace
 from stowplan.simulator.scenario.workloads import CompiledWorkload, compile_workload
+from stowplan.traces import TraceLoader
 
 Json = dict[str, Any]
 ReadFile = Callable[[str], bytes]
@@ -46,6 +50,12 @@ class LoadedScenario(NamedTuple):
     horizon: Horizon
     pools: tuple[CompiledPool, ...]
     workloads: tuple[CompiledWorkload, ...]
+    traces: tuple[TraceLoader | None, ...]
+    """By workload."""
+    node_trace: TraceLoader | None
+    churn: tuple[CompiledChurn, ...]
+    failures: tuple[CompiledFailure, ...]
+    """Of nodes."""
 
     @property
     def name(self) -> str:
@@ -98,11 +108,28 @@ def compile_scenario(
             compile_workload(workload, f"$.workloads[{index}]", problems, folder, read)
             for index, workload in enumerate(spec.workloads)
         ),
+        tuple(
+            compile_trace(workload.trace, f"$.workloads[{index}].trace", problems, folder) if workload.trace else None
+            for index, workload in enumerate(spec.workloads)
+        ),
+        compile_trace(spec.nodes.trace, "$.nodes.trace", problems, folder) if spec.nodes.trace else None,
+        tuple(compile_churn(churn, f"$.churn[{index}]", problems) for index, churn in enumerate(spec.churn)),
+        _failures(spec, problems, folder),
     )
     _check_whole(compiled, problems)
     if problems.errors:
         raise InvalidConfigurationError(source, problems.errors)
     return compiled
+
+
+def _failures(spec: ScenarioSpec, problems: Problems, folder: Path) -> tuple[CompiledFailure, ...]:
+    pools = {pool.name for pool in spec.nodes.pools}
+    workloads = {workload.name for workload in spec.workloads}
+    found = [
+        compile_failure(failure, f"$.failures[{index}]", problems, folder, pools, workloads)
+        for index, failure in enumerate(spec.failures)
+    ]
+    return tuple(each for each in found if each is not None)
 
 
 def _start(spec: ScenarioSpec, problems: Problems) -> float:
@@ -146,8 +173,13 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
         if workload.arrivals is not None
         and (workload.arrivals.closed is not None or _is_endless(spec.workloads[index].arrivals, workload))
     ]
-    if scenario.horizon.time == math.inf and endless:
-        problems.add(f"$.workloads[{endless[0]}].arrivals", "never ends: set to, limit, or until.time")
+    if scenario.horizon.time == math.inf:
+        if endless:
+            problems.add(f"$.workloads[{endless[0]}].arrivals", "never ends: set to, limit, or until.time")
+        if any(failure.at is None for failure in scenario.failures) or any(
+            not each.end < math.inf and each.every for each in scenario.churn
+        ):
+            problems.add("$.until.time", "Required value: failures or churn never end")
 
 
 def _is_endless(spec: Any, workload: CompiledWorkload) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -16,12 +17,18 @@ from stowplan.simulator.input import InputOptions, read_input
 from stowplan.simulator.job_completion import JobCompletion
 from stowplan.simulator.kubelet import Kubelet, LifeObserver, PodLife
 from stowplan.simulator.load import populate
+from stowplan.simulator.node_lifecycle import NodeLifecycle
+from stowplan.simulator.scaling import set_replicas
 from stowplan.simulator.scenario.arrival_driver import ArrivalDriver
+from stowplan.simulator.scenario.churn import ChurnDriver
+from stowplan.simulator.scenario.failures import FailureDriver, PodFailures, request_faults
 from stowplan.simulator.scenario.quantities import seconds_of
 from stowplan.simulator.scenario.reading import LoadedScenario, ReadFile, read_file
+from stowplan.simulator.scenario.trace_driver import TraceDriver
 from stowplan.simulator.scenario.workloads import CompiledWorkload
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.streams import RandomStreams
+from stowplan.traces import TraceLoader, TraceObjects
 
 _MAX_KEPT_EVENTS = 1000
 _SEED_BITS = 53
@@ -49,6 +56,7 @@ class ScenarioSimulation:
             registry,
             seed=ties,
             observer=observer,
+            faults=request_faults(scenario.spec.failures, self.streams),
             grace=seconds_of(scenario.spec.grace),
             start=scenario.start,
             max_kept_events=_MAX_KEPT_EVENTS,
@@ -60,17 +68,31 @@ class ScenarioSimulation:
             self.api_server, self._lives, jitter=partial(self.streams.keyed, "kubelet", "jitter"), ttl=ttl
         )
         self.jobs = JobCompletion(self.api_server, self.kubelet, ttl)
+        self._pod_failures = PodFailures(scenario.spec.failures, self.streams)
         self.drivers = [
-            ArrivalDriver(workload, self.streams, self.kubelet, self.simulation.controllers, self.jobs, scenario.start)
-            for workload in scenario.workloads
+            self._driver(workload, trace) for workload, trace in zip(scenario.workloads, scenario.traces, strict=True)
         ]
+        self.node_lifecycle = NodeLifecycle(self.kubelet, self.simulation.settle, self._lives.node_event)
+        self._churn = [ChurnDriver(churn, self.streams, self.kubelet, scenario.start) for churn in scenario.churn]
         self.kubelet.on_end = self._pod_ended
+        self.kubelet.on_running = self._pod_running
         self.jobs.on_job_end = self._job_ended
+        self._end_is_scheduled = False
         self._cycle = seconds_of(scenario.spec.cycle)
         self._apply_manifests(read)
         self._add_nodes()
         for workload, driver in zip(scenario.workloads, self.drivers, strict=True):
             self._begin(workload, driver)
+        for churn in self._churn:
+            churn.begin()
+        for failure in scenario.failures:
+            FailureDriver(failure, self.streams, self.api_server, self.node_lifecycle, scenario.start).begin()
+
+    def _driver(self, workload: CompiledWorkload, trace: TraceLoader | None) -> ArrivalDriver | TraceDriver:
+        controllers, start = self.simulation.controllers, self.scenario.start
+        if trace is not None:
+            return TraceDriver(workload, trace, self.streams, self.kubelet, controllers, start)
+        return ArrivalDriver(workload, self.streams, self.kubelet, controllers, self.jobs, self._pod_failures, start)
 
     @property
     def now(self) -> float:
@@ -89,7 +111,8 @@ class ScenarioSimulation:
             if simulation.step():
                 self._pass_time(min(until, simulation.clock.now + self._cycle))
             elif not simulation.advance(until):
-                simulation.clock.now = max(simulation.clock.now, until)
+                if until < math.inf:
+                    simulation.clock.now = max(simulation.clock.now, until)
                 return
 
     def _pass_time(self, until: float) -> None:
@@ -111,16 +134,35 @@ class ScenarioSimulation:
             return False
         if horizon.drained and not self.kubelet.lives:
             return True
-        if horizon.stuck and self.api_server.next_deadline() is None and not self.simulation.engine.waits_for_time:
+        if (horizon.drained or horizon.stuck) and self._is_stuck():
             return True
-        if horizon.after_arrivals is None:
+        return horizon.after_arrivals is not None and self._is_after_arrivals(horizon.after_arrivals)
+
+    def _is_stuck(self) -> bool:
+        """Whether nothing is due but retries of pods that fit nowhere."""
+        engine = self.simulation.engine
+        if self.api_server.next_deadline() is not None or engine.waits_for_time:
             return False
-        return self.simulation.clock.now >= max(driver.last for driver in self.drivers) + horizon.after_arrivals
+        counts = engine.queue_counts()
+        return not counts["active"] and not counts["backoff"]
+
+    def _is_after_arrivals(self, seconds: float) -> bool:
+        end = max((driver.last for driver in self.drivers), default=self.scenario.start) + seconds
+        if not self._end_is_scheduled:
+            self._end_is_scheduled = True
+            self.api_server.at(round(end, 6), _nothing)
+        return self.simulation.clock.now >= round(end, 6)
 
     def _pod_ended(self, life: PodLife) -> None:
         self.jobs.pod_ended(life)
         for driver in self.drivers:
             driver.ended(life)
+        for churn in self._churn:
+            churn.pod_changed()
+
+    def _pod_running(self, life: PodLife) -> None:
+        for churn in self._churn:
+            churn.pod_changed()
 
     def _job_ended(self, job: api.Job, outcome: str) -> None:
         self._lives.job_ended(f"{job.metadata.namespace}/{job.metadata.name}", outcome)
@@ -145,9 +187,17 @@ class ScenarioSimulation:
                 zone = pool.zone_for(zones)
                 zones[zone] = zones.get(zone, 0) + 1
                 self.api_server.put(admission.admit(pool.node(number, zone)))
+        if self.scenario.node_trace is not None:
+            objects = TraceObjects()
+            for node in self.scenario.node_trace.nodes():
+                step = partial(self._put, admission.admit(objects.node(node)))
+                if node.time > 0:
+                    self._at(node.time, step, StepOrder.NODE)
+                else:
+                    step()
 
-    def _begin(self, workload: CompiledWorkload, driver: ArrivalDriver) -> None:
-        if workload.arrivals is not None:
+    def _begin(self, workload: CompiledWorkload, driver: ArrivalDriver | TraceDriver) -> None:
+        if workload.arrivals is not None or isinstance(driver, TraceDriver):
             driver.begin()
             return
         for document in workload.documents:
@@ -165,10 +215,15 @@ class ScenarioSimulation:
     def _admitted(self, item: Any) -> Any:
         return self.simulation.controllers.admission.admit(item)
 
-    def _at(self, time: float, step: Any) -> None:
-        self.api_server.at(round(self.scenario.start + time, 6), step, StepOrder.ARRIVAL)
+    def _put(self, item: Any) -> None:
+        self.api_server.put(item)
+
+    def _at(self, time: float, step: Any, order: StepOrder = StepOrder.ARRIVAL) -> None:
+        self.api_server.at(round(self.scenario.start + time, 6), step, order)
 
     def _scale(self, owner: Any, count: int) -> None:
-        found = self.api_server.get(type(owner), owner.metadata.name, owner.metadata.namespace)
-        if found is not None:
-            self.api_server.put(replace(found, spec=replace(found.spec, replicas=count)))
+        set_replicas(self.kubelet, owner, count)
+
+
+def _nothing() -> None:
+    """A step that only makes the clock stop at its time."""

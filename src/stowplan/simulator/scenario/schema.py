@@ -60,20 +60,12 @@ class PoolSpec(ScenarioPart, frozen=True, kw_only=True):
     """Time from a scale-up until a new node is Ready."""
 
 
-class TraceSpec(ScenarioPart, frozen=True, kw_only=True):
-    """Nodes or arrivals of a trace."""
-
-    loader: str = ""
-    path: str = ""
-    options: dict[str, Any] = {}
-    """Options of the loader."""
-
-
 class NodesSpec(ScenarioPart, frozen=True, kw_only=True):
     """The nodes at the start."""
 
     pools: tuple[PoolSpec, ...] = ()
-    trace: TraceSpec | None = None
+    trace: dict[str, Any] = {}
+    """Nodes of a trace: `loader`, `path` and options of the loader."""
 
 
 class PoissonSpec(ScenarioPart, frozen=True, kw_only=True):
@@ -179,7 +171,8 @@ class WorkloadSpec(ScenarioPart, frozen=True, kw_only=True):
     """PriorityClasses with their weights."""
     tenant: ChoiceSpec | None = None
     """Values of the label `tenant`."""
-    trace: TraceSpec | None = None
+    trace: dict[str, Any] = {}
+    """Arrivals of a trace: `loader`, `path` and options of the loader."""
 
 
 class DeletionSpec(ScenarioPart, frozen=True, kw_only=True):

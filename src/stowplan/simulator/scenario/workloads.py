@@ -135,8 +135,12 @@ def compile_workload(
 def _objects(
     spec: WorkloadSpec, path: str, problems: Problems, folder: Path, read: Callable[[str], bytes]
 ) -> Iterator[tuple[Json, Any]]:
-    if bool(spec.manifest) == bool(spec.template):
-        problems.add(path, "expected one of manifest and template")
+    if sum(map(bool, (spec.manifest, spec.template, spec.trace))) != 1:
+        problems.add(path, "expected one of manifest, template and trace")
+        return
+    if spec.trace:
+        if spec.arrivals is not None:
+            problems.add(f"{path}.arrivals", "a trace has its own arrivals")
         return
     found: list[tuple[str, Json]] = []
     if spec.template:

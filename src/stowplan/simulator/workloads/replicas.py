@@ -65,12 +65,12 @@ class DeploymentController(WorkloadController):
     def lacking(self, owner: api.Deployment) -> Iterator[api.ReplicaSet]:
         present = list(self._replica_sets(owner))
         missing = replicas_of(owner) - sum(map(replicas_of, present))
-        current = next((each for each in present if _same_template(each, owner)), None)
+        current = next((each for each in present if same_template(each, owner)), None)
         if current is not None and missing > 0:
             spec = replace(current.spec, replicas=replicas_of(current) + missing)
             yield replace(current, spec=spec)
         elif current is None and (missing > 0 or not present):
-            yield _new_replica_set(owner, max(missing, 0))
+            yield new_replica_set(owner, max(missing, 0))
 
     def _replica_sets(self, owner: api.Deployment) -> Iterator[api.ReplicaSet]:
         for name in self.api_server.dependents(owner.metadata.uid, api.ReplicaSet):
@@ -79,14 +79,14 @@ class DeploymentController(WorkloadController):
                 yield found
 
 
-def _same_template(replica_set: api.ReplicaSet, deployment: api.Deployment) -> bool:
+def same_template(replica_set: api.ReplicaSet, deployment: api.Deployment) -> bool:
     template = replica_set.spec.template
     labels = {key: value for key, value in template.metadata.labels.items() if key != _HASH_LABEL}
     wanted = deployment.spec.template
     return template.spec == wanted.spec and labels == wanted.metadata.labels
 
 
-def _new_replica_set(owner: api.Deployment, replicas: int) -> api.ReplicaSet:
+def new_replica_set(owner: api.Deployment, replicas: int) -> api.ReplicaSet:
     template, selector = owner.spec.template, owner.spec.selector or api.LabelSelector()
     mark = {_HASH_LABEL: template_hash(template)}
     labels = {**template.metadata.labels, **mark}

@@ -1,0 +1,206 @@
+"""`stowplan scenario`: writes, checks and shows Scenario documents."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stowplan.cli.command import Group
+from stowplan.cli.streams import aligned
+from stowplan.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from stowplan.simulator.scenario import LoadedScenario
+
+_FIRST_EVENTS = 15
+
+EXAMPLE = """\
+apiVersion: simulation.stowplan/v1alpha1
+kind: Scenario
+metadata: {name: first-scenario}
+seed: 1
+until: {time: 1d}
+
+nodes:
+  pools:
+  - name: general
+    count: 20
+    zones: {north-a: 1, north-b: 1}
+    price: 1.5
+    template:
+      status: {allocatable: {cpu: "16", memory: 64Gi, pods: "110"}}
+
+workloads:
+- name: web
+  template:
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          containers:
+          - {name: main, image: web:1, resources: {requests: {cpu: "1", memory: 2Gi}}}
+  replicas: {at: {0h: 20, 8h: 80, 18h: 30}, ramp: 10m}
+- name: batch
+  template:
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: batch}
+    spec:
+      parallelism: 4
+      completions: 4
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - {name: main, image: batch:1, resources: {requests: {cpu: "2", memory: 4Gi}}}
+  arrivals: {poisson: {rate: 30/h}}
+  duration: {lognormal: {median: 20m, sigma: 0.8}, max: 6h}
+  restart: {checkpoint: 10m}
+
+failures:
+- {nodes: {pool: general}, kind: fail, mtbf: 10d, mttr: 20m}
+
+expect:
+- {metric: wait.p95, where: {workload: batch}, below: 5m}
+- {pods: {app: web}, all: running, at: 12h}
+- {metric: utilisation.cpu, over: [9h, 17h], above: 0.3}
+"""
+
+
+@click.group(cls=Group)
+def scenario() -> None:
+    """Write, check and show scenarios: what happens in a simulated cluster over time.
+
+    \b
+    Examples:
+      stowplan scenario init scenario.yaml
+      stowplan scenario check scenario.yaml
+      stowplan scenario show scenario.yaml
+      stowplan simulate -f scenario.yaml
+    """
+
+
+@scenario.command()
+@click.argument("file", metavar="[FILE]", default="-")
+def init(file: str) -> None:
+    """Write a first scenario to FILE, or to standard output. A FILE that exists is not changed.
+
+    \b
+    Examples:
+      stowplan scenario init scenario.yaml
+    """
+    if file == "-":
+        click.echo(EXAMPLE, nl=False)
+        return
+    try:
+        with Path(file).open("x", encoding="utf-8") as stream:
+            stream.write(EXAMPLE)
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+    click.echo(f"stowplan: {file}: run it with 'stowplan simulate -f {file}'", err=True)
+
+
+@scenario.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+def check(files: tuple[str, ...]) -> None:
+    """Check whether each FILE is a valid scenario, and print all errors with their paths.
+
+    Manifests, CSV files and traces that the scenario names are read too.
+
+    \b
+    Examples:
+      stowplan scenario check scenario.yaml
+
+    Exit status: 0 all files are valid, 2 at least one is not.
+    """
+    from stowplan.cli.scenario_run import load
+
+    problems: list[str] = []
+    for file in files:
+        try:
+            found = load(file)
+        except ConfigError as error:
+            problems += error.problems
+        except InputError as error:
+            problems.append(str(error))
+        else:
+            nodes = sum(pool.count for pool in found.pools)
+            click.echo(f"{file}: valid ({nodes:,} nodes, {len(found.workloads)} workloads)")
+    if problems:
+        raise ConfigError(problems)
+
+
+@scenario.command()
+@click.argument("file", metavar="FILE")
+@click.option("--seed", type=int, default=None, help="Seed of all random numbers; default that of the scenario.")
+@click.option("--events", type=click.IntRange(0), default=_FIRST_EVENTS, show_default=True, help="Events to print.")
+def show(file: str, seed: int | None, events: int) -> None:
+    """Print the offered load of a scenario by resource, and its first arrivals.
+
+    The offered load is rate x request x duration, summed over all workloads, divided by the allocatable amount of the
+    nodes at the start. Above 1 the queue grows without end, unless an autoscaler adds nodes.
+
+    \b
+    Examples:
+      stowplan scenario show scenario.yaml --events 50
+    """
+    from stowplan.cli.scenario_run import load
+    from stowplan.simulator.scenario.offered_load import offered_load
+
+    found = load(file)
+    loads = offered_load(found)
+    rows = [("RESOURCE", "OFFERED LOAD", "")]
+    rows += [(name, f"{value:.3f}", "more than the nodes have" if value > 1 else "") for name, value in loads.items()]
+    click.echo("\n".join(aligned(rows, left=(0, 2))) if loads else "The offered load is not known.")
+    if events:
+        click.echo("\n" + "\n".join(aligned([("TIME", "EVENT"), *_first_events(found, seed, events)], left=(0, 1))))
+
+
+def _first_events(found: LoadedScenario, seed: int | None, count: int) -> list[tuple[str, str]]:
+    """Arrivals as they are drawn; nothing is scheduled."""
+    from heapq import merge
+    from itertools import islice
+
+    from stowplan.simulator.scenario.quantities import time_text
+    from stowplan.simulator.streams import RandomStreams
+
+    streams = RandomStreams(found.spec.seed if seed is None else seed)
+    numbers: Counter[str] = Counter()
+    drawn: list[Any] = []
+    for workload, trace in zip(found.workloads, found.traces, strict=True):
+        if trace is not None:
+            drawn.append(_named(trace.selected(), workload.name))
+        elif workload.arrivals is not None:
+            drawn.append(_named(workload.arrivals.draw(streams, workload.path), workload.name))
+        elif workload.replicas is not None:
+            drawn.append([(time, f"{workload.name}: {count} replicas") for time, count in workload.replicas.steps])
+    rows = []
+    for time, name in islice(merge(*drawn), count):
+        numbers[name] += 1
+        rows.append((time_text(time), name if ":" in name else f"{name} arrives ({numbers[name]})"))
+    return rows
+
+
+def _named(arrivals: Any, name: str) -> Any:
+    return ((each.time, name) for each in arrivals)
+
+
+@scenario.command()
+def schema() -> None:
+    """Print the JSON Schema of scenarios, for editors.
+
+    \b
+    Examples:
+      stowplan scenario schema > scenario.schema.json
+    """
+    from stowplan.simulator.scenario.json_schema import schema_text
+
+    sys.stdout.write(schema_text())

@@ -1,0 +1,110 @@
+"""`stowplan simulate` with a Scenario document: runs it over time and prints its metrics and expectations."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stowplan.cli.progress import Progress
+from stowplan.cli.streams import STDIN, aligned, opened, read
+from stowplan.errors import InputError
+
+if TYPE_CHECKING:
+    from stowplan.runtime import Factory
+    from stowplan.simulator.scenario import LoadedScenario
+    from stowplan.study import RunResult
+
+EXIT_EXPECTATION_FAILED = 4
+_SNIFFED_BYTES = 64 * 1024
+_is_scenario = re.compile(rb"""^\s*["']?apiVersion["']?\s*:\s*["']?simulation\.stowplan/""", re.MULTILINE).search
+OUTPUTS = ("table", "wide", "json", "yaml", "html", "junit")
+
+
+def is_scenario(names: Sequence[str]) -> bool:
+    """Whether the only file is a Scenario document."""
+    if len(names) != 1 or names[0] == STDIN or not Path(names[0]).is_file():
+        return False
+    with opened(names[0]) as stream:
+        return _is_scenario(stream.read(_SNIFFED_BYTES)) is not None
+
+
+def load(file: str) -> LoadedScenario:
+    """A checked scenario. Raises ConfigError with a line for each fault."""
+    from stowplan.simulator.scenario import load_scenario
+    from stowplan.study.expectations import check_expectations
+
+    scenario = load_scenario(file, read(file))
+    check_expectations(scenario)
+    return scenario
+
+
+def plugins_of(scenario: LoadedScenario, given: tuple[str, ...]) -> dict[str, Factory]:
+    """The plugins of --plugin and of the scenario; files of the scenario are relative to its folder."""
+    from stowplan.cli.plugins import load_plugins
+
+    own = tuple(
+        str(scenario.folder / each) if ".py" in each and not Path(each).is_absolute() else each
+        for each in scenario.spec.plugins
+    )
+    return load_plugins((*own, *given))
+
+
+def run_file(
+    file: str, seed: int | None, config: str | None, plugins: tuple[str, ...], output: str, out: str, everything: bool
+) -> None:
+    """Run a scenario and print its result; exits with 4 if an expectation does not hold."""
+    from stowplan.study import RunSettings, run
+
+    if output not in OUTPUTS:
+        raise click.UsageError(f"-o {output} cannot be used with a Scenario.")
+    scenario = load(file)
+    registered = plugins_of(scenario, plugins)
+    if out and Path(out).exists() and not Path(out).is_dir():
+        raise InputError(f"{out}: not a folder")
+    with Progress() as progress:
+        horizon = scenario.horizon.time
+        progress.start("simulating", total=None if horizon == float("inf") else round(horizon))
+        result = run(scenario, seed, RunSettings(config, registered, lambda now, _: progress.reach(int(now))))
+    if out:
+        result.save(out)
+    print_result(result, output, everything=everything)
+    if not result.holds:
+        click.get_current_context().exit(EXIT_EXPECTATION_FAILED)
+    if not result.expectations and result.summary.get("pods.pending"):
+        from stowplan.cli.simulate import EXIT_SOME_PENDING
+
+        click.get_current_context().exit(EXIT_SOME_PENDING)
+
+
+def print_result(result: RunResult, output: str, *, everything: bool) -> None:
+    from stowplan.study import texts
+
+    if output == "junit":
+        click.echo(texts.junit([result]), nl=False)
+    elif output == "html":
+        from stowplan.study.html import result_page
+
+        click.echo(result_page([result]), nl=False)
+    elif output in ("json", "yaml"):
+        import msgspec
+
+        from stowplan.config import yaml_text
+        from stowplan.study.files import run_document
+
+        document = run_document(result)
+        if output == "json":
+            sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        else:
+            click.echo(yaml_text.dump(document), nl=False)
+    else:
+        click.echo(texts.headline(result))
+        click.echo("\n".join(aligned(texts.summary_rows(result, everything=everything or output == "wide"))))
+        if groups := texts.group_rows(result):
+            click.echo("\n" + "\n".join(aligned(groups)))
+        if result.expectations:
+            click.echo("\n" + "\n".join(texts.expectation_lines(result)))

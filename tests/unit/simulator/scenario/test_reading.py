@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.simulator.scenario.scenarios import document, pod, pool, workload
+
+from stowplan.errors import ConfigError
+from stowplan.simulator.scenario import compile_scenario, load_scenario
+
+BATCH: dict[str, Any] = {"name": "b", "template": pod(), "arrivals": {"every": "1m"}, "duration": "1m"}
+DEPLOYMENT = workload("Deployment", "web")
+
+
+def problems(*workloads: Any, **fields: Any) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        compile_scenario(document(*workloads, **fields), "s.yaml", Path())
+    return list(caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"kind": "Deployment"}, 's.yaml: $.kind: Unsupported value: "Deployment": supported values: "Scenario"'),
+        ({"sede": 1}, 's.yaml: $.sede: unknown field (did you mean "seed"?)'),
+        ({"until": {}}, "s.yaml: $.until: Required value: time, drained, arrivals or stuck"),
+        ({"until": {"time": "1x"}}, "s.yaml: $.until.time: expected a time such as 90s, 10m, 8h30m or 2d, or a number"),
+        ({"start": "yesterday"}, "s.yaml: $.start: expected a time such as 2026-01-02T00:00:00Z"),
+        ({"nodes": {"pools": [pool(), pool()]}}, 's.yaml: $.nodes.pools[0].name: Duplicate value: "general"'),
+        ({"nodes": {"pools": [pool(count=-1)]}}, "s.yaml: $.nodes.pools[0].count: must be 0 or more"),
+        ({"nodes": {"pools": [{"name": "a"}]}}, "s.yaml: $.nodes.pools[0].template.status.allocatable: Required value"),
+        ({"churn": [{"every": "1m"}]}, "s.yaml: $.churn[0]: expected one of delete and roll"),
+        ({"failures": [{"nodes": {"pool": "x"}, "at": 0}]}, 's.yaml: $.failures[0].nodes.pool: no pool named "x"'),
+        ({"failures": [{"nodes": {}}]}, "s.yaml: $.failures[0]: expected one of at, mtbf and hazard"),
+        ({"failures": [{"pods": {}, "fail": 2}]}, "s.yaml: $.failures[0].fail: must be between 0 and 1"),
+        ({"record": {"every": 0}}, "s.yaml: $.record.every: must be greater than 0"),
+        ({"nodes": {"trace": {"loader": "x", "path": "y"}}}, "s.yaml: $.nodes.trace: unknown trace loader"),
+    ],
+)
+def test_faults_of_a_scenario_have_file_and_path(fields: dict[str, Any], line: str) -> None:
+    assert problems(BATCH, **fields)[0].startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"arrivals": {"every": "1m", "at": [1]}}, "$.workloads[0].arrivals: expected one process of at, every"),
+        (
+            {"arrivals": {"poisson": {"rate": "9"}}},
+            "$.workloads[0].arrivals.poisson.rate: expected a rate such as 40/h",
+        ),
+        ({"arrivals": {"poisson": {"rate": "0/h"}}}, "$.workloads[0].arrivals.poisson.rate: must be greater than 0"),
+        ({"arrivals": {"file": "no.csv"}}, "$.workloads[0].arrivals.file: no.csv: No such file or directory"),
+        ({"template": {}}, "$.workloads[0]: expected one of manifest, template and trace"),
+        ({"manifest": "no.yaml", "template": {}}, "$.workloads[0].manifest: no.yaml: No such file or directory"),
+        ({"template": {"kind": "Secret"}}, "$.workloads[0].template: kind 'Secret' is not simulated"),
+        ({"template": pod(containers=3)}, "$.workloads[0].template.spec.containers: Expected `array`, got `int`"),
+        ({"duration": -5}, "$.workloads[0].duration: must be 0 or more"),
+        ({"template": DEPLOYMENT}, "$.workloads[0].duration: pods of a Deployment do not end"),
+        ({"restart": {"checkpoint": "1m", "resume": True}}, "$.workloads[0].restart: checkpoint and resume exclude"),
+        ({"tenant": {}}, "$.workloads[0].tenant: expected choice or zipf, with names and weights"),
+        (
+            {"arrivals": {"every": "1m", "from": "2h", "to": "1h"}},
+            "$.workloads[0].arrivals.to: must be later than from",
+        ),
+        ({"name": ""}, "$.workloads[0].name: Required value"),
+    ],
+)
+def test_faults_of_a_workload(changes: dict[str, Any], line: str) -> None:
+    assert problems({**BATCH, **changes})[0].startswith(f"s.yaml: {line}")
+
+
+def test_all_faults_are_listed() -> None:
+    assert len(problems({**BATCH, "duration": "x", "startup": "y"}, sede=1)) == 3
+
+
+def test_a_run_without_an_end_is_refused() -> None:
+    assert problems(BATCH, until={"drained": True}) == [
+        "s.yaml: $.workloads[0].arrivals: never ends: set to, limit, or until.time"
+    ]
+    failing = [{"nodes": {}, "mtbf": "1d"}]
+    assert problems(until={"drained": True}, failures=failing) == [
+        "s.yaml: $.until.time: Required value: failures or churn never end"
+    ]
+
+
+def test_times_that_run_backwards_and_negative_durations(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,duration\n5,1\n3,1\n")
+    (tmp_path / "b.csv").write_text("time,duration\n5,1\n6,-1\n")
+    for name, line in (
+        ("a", "line 3: time 3 is before the previous one, 5"),
+        ("b", "line 3: the duration is negative"),
+    ):
+        with pytest.raises(ConfigError, match=line):
+            compile_scenario(document({**BATCH, "arrivals": {"file": f"{name}.csv"}}), "s.yaml", tmp_path)
+
+
+def test_files_are_relative_to_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, image: b}]}\n")
+    (tmp_path / "s.yaml").write_text(
+        "apiVersion: simulation.stowplan/v1alpha1\nkind: Scenario\nuntil: {time: 1h}\n"
+        "workloads: [{name: a, manifest: pod.yaml, arrivals: {at: [0]}}]\n"
+    )
+    loaded = load_scenario(str(tmp_path / "s.yaml"))
+    assert loaded.workloads[0].documents[0]["kind"] == "Pod"
+    assert loaded.name == "s"
+    assert loaded.digest(1) != loaded.digest(2)

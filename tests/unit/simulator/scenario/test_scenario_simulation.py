@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from typing import Any
+
+from tests.unit.simulator.scenario.scenarios import load, pod, pool, simulate, workload
+
+from stowplan import api
+
+
+def arrivals(name: str = "batch", at: tuple[Any, ...] = (0,), **fields: Any) -> dict[str, Any]:
+    return {"name": name, "template": pod(), "arrivals": {"at": list(at)}, **fields}
+
+
+def random_pods(name: str, cpu: str) -> dict[str, Any]:
+    poisson = {"poisson": {"rate": "2/m"}}
+    return {"name": name, "template": pod(cpu), "arrivals": poisson, "duration": {"exponential": {"mean": "3m"}}}
+
+
+def web_with(replicas: dict[str, Any]) -> dict[str, Any]:
+    return {"name": "web", "template": workload("Deployment", "web", "100m"), "replicas": replicas}
+
+
+def test_pods_arrive_run_and_end() -> None:
+    _, diary = simulate(load(arrivals(at=("10s", "1m"), duration="2m", startup="5s")))
+    assert diary.lines == [
+        (10, "created", "batch-1"),
+        (10, "bound", "batch-1"),
+        (15, "running", "batch-1"),
+        (60, "created", "batch-2"),
+        (60, "bound", "batch-2"),
+        (65, "running", "batch-2"),
+        (135, "succeeded", "batch-1"),
+        (185, "succeeded", "batch-2"),
+    ]
+
+
+def test_room_that_appears_at_the_moment_of_an_arrival_is_used() -> None:
+    """Completions come before arrivals at the same time."""
+    given = load({**arrivals(at=(0, "1m"), duration="1m"), "template": pod("4")})
+    _, diary = simulate(given)
+    assert diary.of("bound") == [(0, "bound", "batch-1"), (60, "bound", "batch-2")]
+
+
+def test_durations_of_annotations() -> None:
+    kwok = pod()
+    kwok["metadata"] = {"annotations": {"pod-complete.stage.kwok.x-k8s.io/delay": "90s"}}
+    own = pod()
+    own["metadata"] = {
+        "annotations": {"simulation.stowplan/duration": "2m", "pod-complete.stage.kwok.x-k8s.io/delay": "5s"}
+    }
+    jitter = pod()
+    jitter["metadata"] = {
+        "annotations": {
+            "pod-complete.stage.kwok.x-k8s.io/delay": "10s",
+            "pod-complete.stage.kwok.x-k8s.io/jitter-delay": "20s",
+        }
+    }
+    given = load(*({"name": f"w{n}", "template": each} for n, each in enumerate((kwok, own, jitter))))
+    for item, each in zip(given.workloads, (kwok, own, jitter), strict=True):
+        each["metadata"]["name"] = item.name
+    given = load(*({"name": f"w{n}", "template": each} for n, each in enumerate((kwok, own, jitter))))
+    _, diary = simulate(given)
+    ends = {name: time for time, _, name in diary.of("succeeded")}
+    assert ends["w0"] == 90
+    assert ends["w1"] == 120
+    assert 10 <= ends["w2"] < 20
+
+
+def test_a_pod_past_its_deadline_fails() -> None:
+    _, diary = simulate(load({**arrivals(duration="10m"), "template": pod(activeDeadlineSeconds=60)}))
+    assert diary.of("failed", "succeeded") == [(60, "failed", "batch-1")]
+
+
+def test_a_job_with_completions_gets_new_pods_and_is_removed_at_the_end() -> None:
+    job = workload("Job", "train", parallelism=2, completions=3)
+    simulation, diary = simulate(load({**arrivals("train", duration="1m"), "template": job}))
+    assert [time for time, _, _ in diary.of("succeeded")] == [60, 60, 120]
+    assert simulation.api_server.count(api.Job) == 0
+    assert simulation.kubelet.lives == {}
+
+
+def test_an_indexed_job_completes_each_index() -> None:
+    job = workload("Job", "train", parallelism=2, completions=3, completionMode="Indexed")
+    simulation, diary = simulate(load({**arrivals("train", duration="1m"), "template": job}))
+    assert len(diary.of("succeeded")) == 3
+    assert simulation.api_server.count(api.Job) == 0
+
+
+def test_pods_of_a_job_that_fail_are_replaced_until_the_backoff_limit() -> None:
+    job = workload("Job", "train", backoffLimit=2)
+    failing = [{"pods": {"workload": "train"}, "fail": 1.0}]
+    simulation, diary = simulate(load({**arrivals("train", duration="1m"), "template": job}, failures=failing))
+    assert len(diary.of("failed")) == 1  # The pods that replace it do not fail again.
+    assert len(diary.of("succeeded")) == 1
+    assert simulation.api_server.count(api.Job) == 0
+
+
+def test_closed_users_submit_after_the_end_of_the_last_pod() -> None:
+    closed = {"closed": {"users": 2, "think": "1m"}, "to": "5m"}
+    _, diary = simulate(load({"name": "user", "template": pod(), "arrivals": closed, "duration": "1m"}))
+    assert [time for time, _, _ in diary.of("created")] == [60, 60, 180, 180]
+
+
+def test_bursts_and_limits() -> None:
+    bursts = {"bursts": {"every": "10m", "size": 3}, "limit": 7}
+    _, diary = simulate(load({"name": "b", "template": pod("100m"), "arrivals": bursts, "duration": "1m"}))
+    assert [time for time, _, _ in diary.of("created")] == [0, 0, 0, 600, 600, 600, 1200]
+
+
+def test_replicas_follow_the_schedule_up_and_down() -> None:
+    web = {
+        "name": "web",
+        "template": workload("Deployment", "web", "100m"),
+        "replicas": {"at": {"0s": 2, "10m": 5, "20m": 1}},
+    }
+    simulation, _ = simulate(load(web), until=599)
+    assert simulation.kubelet.running == 2
+    simulation.run_until(700)
+    assert simulation.kubelet.running == 5
+    simulation.run_until(1300)
+    assert simulation.kubelet.running == 1
+
+
+def test_a_ramp_changes_one_replica_at_a_time() -> None:
+    web = {
+        "name": "web",
+        "template": workload("Deployment", "web", "100m"),
+        "replicas": {"at": {"0s": 2, "10m": 6}, "ramp": "4m"},
+    }
+    simulation, _ = simulate(load(web), until=600 + 130)
+    assert simulation.kubelet.running == 4
+
+
+def test_a_rolling_update_replaces_all_pods_within_its_limits() -> None:
+    web = {"name": "web", "template": workload("Deployment", "web", "1", replicas=4), "startup": "10s"}
+    roll = {"at": "10m", "roll": {"name": "web", "maxSurge": 1, "maxUnavailable": 0}}
+    scenario = load(web, churn=[roll], nodes={"pools": [pool(cpu="8")]})
+    simulation, diary = simulate(scenario)
+    assert simulation.kubelet.running == 4
+    assert len(diary.of("deleted")) == 4
+    alive = 0
+    for time, what, _ in diary.lines:
+        alive += {"created": 1, "deleted": -1}.get(what, 0)
+        assert alive <= 5
+        if time > 601:
+            assert alive >= 4
+
+
+def test_a_share_of_pods_is_deleted_again_and_again() -> None:
+    web = {"name": "web", "template": workload("Deployment", "web", "100m", replicas=4)}
+    churn = [{"every": "10m", "to": "25m", "delete": {"workload": "web", "share": 0.5}}]
+    simulation, diary = simulate(load(web, churn=churn))
+    assert [time for time, _, _ in diary.of("evicted")] == [600, 600, 1200, 1200]
+    assert simulation.kubelet.running == 4
+
+
+def test_a_run_in_two_parts_equals_the_run() -> None:
+    given = {
+        "name": "b",
+        "template": pod(),
+        "arrivals": {"poisson": {"rate": "2/m"}},
+        "duration": {"exponential": {"mean": "3m"}},
+    }
+    _, whole = simulate(load(given))
+    simulation, parts = simulate(load(given), until=1234.5)
+    simulation.run_until(3000)
+    simulation.run_until(1e9)
+    assert parts.lines == whole.lines
+    assert len(whole.lines) > 300
+
+
+def test_a_further_workload_does_not_change_the_draws_of_another() -> None:
+    first = {
+        "name": "a",
+        "template": pod("10m"),
+        "arrivals": {"poisson": {"rate": "2/m"}},
+        "duration": {"exponential": {"mean": "3m"}},
+    }
+    _, alone = simulate(load(first))
+    _, both = simulate(load({**first, "name": "b"}, first))
+    assert [line for line in both.lines if line[2].startswith("a-")] == alone.lines
+
+
+def test_the_run_ends_when_the_cluster_is_drained() -> None:
+    scenario = load(arrivals(at=("1m",), duration="2m"), until={"drained": True})
+    simulation, _ = simulate(scenario)
+    assert simulation.now == 180
+    assert simulation.finished
+
+
+def test_the_run_ends_some_time_after_the_last_arrival() -> None:
+    simulation, _ = simulate(load(arrivals(at=("1m", "2m"), duration="1m"), until={"arrivals": "10m"}))
+    assert simulation.now == 720
+
+
+def test_a_run_ends_when_the_pods_that_are_left_fit_nowhere() -> None:
+    scenario = load({**arrivals(duration="2m"), "template": pod("64")}, until={"drained": True})
+    simulation, _ = simulate(scenario)
+    assert simulation.finished
+    assert simulation.now < 600
+
+
+def test_time_of_the_scheduler() -> None:
+    _, diary = simulate(load(arrivals(at=(0, 0, 0)), cycle="2s"))
+    assert [time for time, _, _ in diary.of("bound")] == [0, 2, 4]
