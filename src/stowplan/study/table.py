@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import zlib
 from collections.abc import Iterator, Sequence
-from tempfile import SpooledTemporaryFile
+from tempfile import TemporaryFile
 from typing import Any
+from weakref import finalize
 
 import msgspec
 import numpy as np
@@ -25,29 +26,51 @@ class ResultTable:
         self.name = name
         self.columns = tuple(columns)
         self._rows: list[tuple[Any, ...]] = []
-        self._blocks: list[tuple[int, int]] = []
-        """Offset and length of each compressed block."""
-        self._length = 0
-        self._spool: Any = SpooledTemporaryFile(max_size=_MAX_BYTES_IN_MEMORY)  # noqa: SIM115
+        self._blocks: list[bytes | tuple[int, int]] = []
+        """Compressed blocks, or offset and length of those on disk."""
+        self._length = self._size = 0
+        self._file: Any = None
 
     def append(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
         self._length += 1
         if len(self._rows) == _ROWS_PER_BLOCK:
-            block = zlib.compress(msgspec.msgpack.encode(list(zip(*self._rows, strict=True))), _COMPRESSION_LEVEL)
-            offset = self._spool.seek(0, 2)
-            self._spool.write(block)
-            self._blocks.append((offset, len(block)))
+            self._keep(zlib.compress(msgspec.msgpack.encode(list(zip(*self._rows, strict=True))), _COMPRESSION_LEVEL))
             self._rows.clear()
+
+    def _keep(self, block: bytes) -> None:
+        self._size += len(block)
+        if self._size <= _MAX_BYTES_IN_MEMORY:
+            self._blocks.append(block)
+            return
+        if self._file is None:
+            self._file = TemporaryFile()  # noqa: SIM115
+            finalize(self, self._file.close)
+        self._blocks.append((self._file.seek(0, 2), len(block)))
+        self._file.write(block)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.name, self.columns, self._rows, list(self._packed()), self._length
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.name, self.columns, self._rows, self._blocks, self._length = state
+        self._size, self._file = sum(map(len, state[3])), None
+
+    def _packed(self) -> Iterator[bytes]:
+        for block in self._blocks:
+            if isinstance(block, bytes):
+                yield block
+            else:
+                self._file.seek(block[0])
+                yield self._file.read(block[1])
 
     def __len__(self) -> int:
         return self._length
 
     def blocks(self) -> Iterator[list[list[Any]]]:
         """The rows in blocks of columns."""
-        for offset, length in self._blocks:
-            self._spool.seek(offset)
-            yield msgspec.msgpack.decode(zlib.decompress(self._spool.read(length)))
+        for block in self._packed():
+            yield msgspec.msgpack.decode(zlib.decompress(block))
         if self._rows:
             yield [list(column) for column in zip(*self._rows, strict=True)]
 

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.simulator.scenario.scenarios import load, pod, pool, workload
+
+from stowplan.config import KubeSchedulerConfiguration, from_builtins
+from stowplan.errors import ConfigError, InputError
+from stowplan.study import RunResult, RunSettings, run
+from stowplan.study.files import load_summary, run_document
+from stowplan.study.metrics import percentile
+from stowplan.study.run import LiveRun
+from stowplan.study.table import ResultTable
+from stowplan.study.texts import junit
+
+POISSON: dict[str, Any] = {
+    "name": "batch",
+    "template": pod("2"),
+    "arrivals": {"poisson": {"rate": "2/m"}},
+    "duration": {"exponential": {"mean": "2m"}},
+}
+
+
+def fast_backoff() -> KubeSchedulerConfiguration:
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    return from_builtins({**head, "podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1})
+
+
+def whole(result: RunResult) -> Any:
+    return run_document(result), {name: list(table.rows()) for name, table in result.tables.items()}
+
+
+def test_equal_seeds_give_equal_results_and_others_do_not() -> None:
+    first, second = (whole(run(load(POISSON), seed=3)) for _ in range(2))
+    assert json.dumps(first) == json.dumps(second)
+    assert whole(run(load(POISSON), seed=4)) != first
+
+
+def test_a_run_that_is_continued_equals_the_run() -> None:
+    live = LiveRun(load(POISSON), 3, RunSettings())
+    for time in (100.5, 1800, 1800, 2000, math.inf):
+        live.run_until(time)
+    assert whole(live.result()) == whole(run(load(POISSON), seed=3))
+
+
+def test_metrics_of_a_run_worked_out_by_hand() -> None:
+    """One node with 4 cores; pods of 4 cores that run for 10 minutes arrive at 0, 2 and 50 minutes."""
+    given = {"name": "b", "template": pod("4"), "arrivals": {"at": [0, "2m", "50m"]}, "duration": "10m"}
+    found = run(load(given), settings=RunSettings(fast_backoff())).summary
+    assert found["jobs"] == 3
+    assert found["unfinished"] == 0
+    assert found["wait.max"] == 480
+    assert found["wait.mean"] == 160
+    assert found["jct.mean"] == (600 + 1080 + 600) / 3
+    assert found["slowdown.max"] == 1.8
+    assert found["makespan"] == 3600
+    assert found["utilisation.cpu"] == pytest.approx(0.5)
+    assert found["pending"] == pytest.approx(480 / 3600)
+    assert found["running"] == pytest.approx(0.5)
+    assert found["throughput"] == 3
+
+
+def test_the_warm_up_is_left_out() -> None:
+    given = {"name": "b", "template": pod("4"), "arrivals": {"at": [0, "2m", "50m"]}, "duration": "10m"}
+    found = run(load(given, record={"from": "30m"}), settings=RunSettings(fast_backoff())).summary
+    assert found["jobs"] == 1
+    assert found["wait.max"] == 0
+    assert found["utilisation.cpu"] == pytest.approx(600 / 1800)
+
+
+def test_cost_counts_nodes_that_exist() -> None:
+    found = run(load(nodes={"pools": [pool(count=3, price=2.0)]}, until={"time": "2h"})).summary
+    assert found["cost"] == pytest.approx(12.0)
+    assert found["nodes"] == 3
+    assert found["nodes.empty"] == 3
+
+
+def test_jobs_are_finished_with_their_last_pod() -> None:
+    given = {
+        "name": "train",
+        "template": workload("Job", "train", "4", parallelism=1, completions=2),
+        "arrivals": {"at": [0]},
+        "duration": "10m",
+    }
+    result = run(load(given), settings=RunSettings(fast_backoff()))
+    (row,) = result.jobs.rows()
+    job = dict(zip(result.jobs.columns, row, strict=True))
+    assert (job["job"], job["pods"], job["jct_s"], job["outcome"]) == ("default/train-1", 2, 1200, "succeeded")
+
+
+def test_preempted_pods_lose_their_work_and_start_over() -> None:
+    low = {"name": "low", "template": pod("4"), "arrivals": {"at": [0]}, "duration": "10m", "resubmit": True}
+    high = {"name": "high", "template": pod("4", priority=100), "arrivals": {"at": ["5m"]}, "duration": "10m"}
+    found = run(load(low, high), settings=RunSettings(fast_backoff()))
+    assert found.summary["preemptions"] == 1
+    assert found.summary["lost.cpu"] == pytest.approx(4 * 300 / 3600)
+    assert found.value("jct.mean", "workload=low") == 300 + 600 + 600
+    kept = {**low, "restart": {"checkpoint": "2m"}}
+    found = run(load(kept, high), settings=RunSettings(fast_backoff()))
+    assert found.summary["lost.cpu"] == pytest.approx(4 * 60 / 3600)
+    assert found.value("jct.mean", "workload=low") == 300 + 600 + 360
+    resumed = {**low, "restart": {"resume": True}}
+    found = run(load(resumed, high), settings=RunSettings(fast_backoff()))
+    assert found.summary["lost.cpu"] == 0
+    assert found.value("jct.mean", "workload=low") == 300 + 600 + 300
+
+
+def test_fairness_of_two_tenants() -> None:
+    given = {**POISSON, "tenant": {"choice": {"a": 1, "b": 1}}}
+    assert 0.8 < run(load(given)).summary["fairness.jain"] <= 1
+    given = {**POISSON, "tenant": {"zipf": {"names": ["a", "b"], "s": 4}}}
+    assert run(load(given)).summary["fairness.jain"] < 0.75
+
+
+@pytest.mark.parametrize(
+    ("expectation", "found"),
+    [
+        ({"metric": "wait.max", "below": "9m"}, "8m00s"),
+        ({"metric": "wait.max", "where": {"workload": "b"}, "below": 481, "above": 479}, "8m00s"),
+        ({"metric": "utilisation.cpu", "over": ["0s", "20m"], "equals": 1}, "1 from 0s to 20m00s"),
+        ({"metric": "pending", "at": "3m", "equals": 1}, "1 at 3m00s"),
+        ({"metric": "pending", "at": "end", "below": 1}, "0 at 1h00m"),
+        ({"pods": {"workload": "b"}, "all": "running", "at": "1m"}, "1 running at 1m00s"),
+        ({"pods": {"name": "b-1"}, "on": {"pool": "general"}, "at": "1m"}, "1 of 1 pods are at 1m00s"),
+    ],
+)
+def test_expectations_that_hold(expectation: dict[str, Any], found: str) -> None:
+    given = {"name": "b", "template": pod("4"), "arrivals": {"at": [0, "2m", "50m"]}, "duration": "10m"}
+    result = run(load(given, expect=[expectation]), settings=RunSettings(fast_backoff()))
+    assert [(each.holds, each.found) for each in result.expectations] == [(True, found)]
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        {"metric": "wait.max", "below": "8m"},
+        {"metric": "pending", "at": "2h", "below": 5},
+        {"pods": {"workload": "b"}, "all": "running", "at": "3m"},
+        {"pods": {"workload": "c"}, "all": "running", "at": "3m"},
+        {"metric": "utilisation.cpu", "over": ["0s", "2h"], "above": 0},
+    ],
+)
+def test_expectations_that_do_not_hold(expectation: dict[str, Any]) -> None:
+    given = {"name": "b", "template": pod("4"), "arrivals": {"at": [0, "2m", "50m"]}, "duration": "10m"}
+    result = run(load(given, expect=[expectation]), settings=RunSettings(fast_backoff()))
+    assert not result.holds
+    assert "<failure" in junit([result])
+
+
+def test_pods_are_spread_over_zones() -> None:
+    web = {"name": "web", "template": workload("Deployment", "web", "100m", replicas=4)}
+    nodes = {"pools": [pool(count=2, zones={"a": 1, "b": 1})]}
+    expect = [{"pods": {"app": "web"}, "spread": "topology.kubernetes.io/zone", "skew": 1, "at": "end"}]
+    result = run(load(web, nodes=nodes, expect=expect))
+    assert [each.found for each in result.expectations] == ["skew 0 (a 2, b 2) at 1h00m"]
+
+
+@pytest.mark.parametrize(
+    ("expectation", "line"),
+    [
+        ({"metric": "wiat.p95", "below": 1}, '$.expect[0].metric: unknown metric wiat.p95 (did you mean "wait.p95"?)'),
+        ({"metric": "wait.p95"}, "$.expect[0]: expected below, above, equals or compare"),
+        (
+            {"metric": "wait.p95", "below": "x"},
+            "$.expect[0].below: expected a number, a time such as 5m, or a percentage",
+        ),
+        ({"metric": "wait.p95", "over": [1, 2], "below": 1}, "$.expect[0]: wait.p95 has no value over time"),
+        ({"pods": {"app": "a"}}, "$.expect[0]: expected one of all, spread and on"),
+        ({"metric": "jct.mean", "compare": "nowhere"}, "$.expect[0].compare: nowhere/run.json: No such file"),
+        (
+            {"metric": "wait.p95", "where": {"size": "1"}, "below": 1},
+            "$.expect[0].where.size: expected workload, tenant",
+        ),
+    ],
+)
+def test_expectations_that_cannot_be_checked(expectation: dict[str, Any], line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        run(load(expect=[expectation]))
+    assert caught.value.problems[0].startswith(f"scenario.yaml: {line}")
+
+
+def test_results_are_written_and_compared_with_later_ones(tmp_path: Path) -> None:
+    first = run(load(POISSON), seed=1)
+    first.save(tmp_path / "base")
+    document, rows = load_summary(tmp_path / "base")
+    assert document["seed"] == 1
+    assert {(each.metric, each.key): each.value for each in rows}["jct.mean", ""] == first.summary["jct.mean"]
+    worse = {"metric": "jct.mean", "compare": str(tmp_path / "base"), "worse": "5%"}
+    assert run(load(POISSON, expect=[worse]), seed=1).holds
+    assert not run(load({**POISSON, "duration": "10m"}, expect=[worse]), seed=1).holds
+
+
+def test_tables_without_the_extra_are_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.study.files.has_parquet", lambda: False)
+    result = run(load(POISSON), seed=1)
+    for name in ("a", "b"):
+        result.save(tmp_path / name)
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
+        "events.csv.gz", "jobs.csv.gz", "nodes.csv.gz", "pods.csv.gz", "run.json", "series.csv.gz", "summary.csv.gz",
+    ]  # fmt: skip
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_tables_with_the_extra_are_parquet(tmp_path: Path) -> None:
+    reader = pytest.importorskip("arro3.io")
+    result = run(load(POISSON), seed=1)
+    result.save(tmp_path)
+    found = reader.read_parquet(str(tmp_path / "pods.parquet")).read_all()
+    assert found.num_rows == len(result.pods)
+    assert found.column_names[:3] == ["run", "pod", "job"]
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="the results there are not complete"):
+        run(load(POISSON)).save(tmp_path / "file" / "below")
+
+
+def test_an_unknown_metric_is_refused_with_a_suggestion() -> None:
+    result = run(load(POISSON))
+    with pytest.raises(InputError, match=r'unknown metric jct.meen \(did you mean "jct.mean"\?\)'):
+        result.value("jct.meen")
+    with pytest.raises(InputError, match="no values for workload=x"):
+        result.value("jct.mean", "workload=x")
+
+
+def test_percentiles_are_nearest_rank() -> None:
+    import numpy as np
+
+    values = np.array([15.0, 20, 35, 40, 50])
+    assert [percentile(values, percent) for percent in (5, 30, 40, 50, 100)] == [15, 20, 20, 35, 50]
+    assert math.isnan(percentile(np.array([]), 50))
+
+
+def test_large_tables_are_kept_in_blocks() -> None:
+    given = {"name": "b", "template": pod("10m"), "arrivals": {"every": 0.5}, "duration": "1s"}
+    result = run(load(given))
+    assert len(result.pods) == 7201
+    assert sorted(result.pods["submitted"].tolist()) == [number / 2 for number in range(7201)]
+    assert list(pickle.loads(pickle.dumps(result.pods)).rows()) == list(result.pods.rows())
+
+
+def test_rows_beyond_the_memory_limit_are_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.study.table._MAX_BYTES_IN_MEMORY", 1000)
+    table = ResultTable("t", ("number", "text"))
+    rows = [(number, f"row {number}") for number in range(10_000)]
+    for row in rows:
+        table.append(row)
+    assert list(table.rows()) == rows
+    assert list(pickle.loads(pickle.dumps(table)).rows()) == rows
