@@ -56,7 +56,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     run = subprocess.run(
         ["bash", "--norc", "-c", script], env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert run.stdout.splitlines() == ["1 simulate", "1 wide", "5 table wide json yaml html", "2 Rack Row", "0 "]
+    assert run.stdout.splitlines() == ["1 simulate", "1 wide", "6 table wide json yaml html junit", "2 Rack Row", "0 "]
     assert run.stderr == ""
 
 

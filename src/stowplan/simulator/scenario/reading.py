@@ -16,6 +16,7 @@ from stowplan.config.errors import FieldError, InvalidConfigurationError, Proble
 from stowplan.config.strict_decoding import decode, type_name
 from stowplan.config.text import parse
 from stowplan.errors import InputError
+from stowplan.simulator.scenario.autoscaling import CompiledAutoscaler, compile_autoscaler
 from stowplan.simulator.scenario.churn import CompiledChurn, compile_churn
 from stowplan.simulator.scenario.failures import CompiledFailure, compile_failure
 from stowplan.simulator.scenario.fields import time_at
@@ -56,6 +57,7 @@ class LoadedScenario(NamedTuple):
     churn: tuple[CompiledChurn, ...]
     failures: tuple[CompiledFailure, ...]
     """Of nodes."""
+    autoscaler: CompiledAutoscaler | None
 
     @property
     def name(self) -> str:
@@ -115,6 +117,10 @@ def compile_scenario(
         compile_trace(spec.nodes.trace, "$.nodes.trace", problems, folder) if spec.nodes.trace else None,
         tuple(compile_churn(churn, f"$.churn[{index}]", problems) for index, churn in enumerate(spec.churn)),
         _failures(spec, problems, folder),
+        None,
+    )
+    compiled = compiled._replace(
+        autoscaler=compile_autoscaler(spec.autoscaler, problems, {pool.name: pool for pool in compiled.pools})
     )
     _check_whole(compiled, problems)
     if problems.errors:
@@ -173,7 +179,9 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
         if workload.arrivals is not None
         and (workload.arrivals.closed is not None or _is_endless(spec.workloads[index].arrivals, workload))
     ]
-    if scenario.horizon.time == math.inf:
+    if scenario.horizon.time == math.inf and spec.autoscaler is not None:
+        problems.add("$.until.time", "Required value: the autoscaler never ends")
+    elif scenario.horizon.time == math.inf:
         if endless:
             problems.add(f"$.workloads[{endless[0]}].arrivals", "never ends: set to, limit, or until.time")
         if any(failure.at is None for failure in scenario.failures) or any(

@@ -20,6 +20,7 @@ from stowplan.simulator.load import populate
 from stowplan.simulator.node_lifecycle import NodeLifecycle
 from stowplan.simulator.scaling import set_replicas
 from stowplan.simulator.scenario.arrival_driver import ArrivalDriver
+from stowplan.simulator.scenario.autoscaling import start_autoscaler
 from stowplan.simulator.scenario.churn import ChurnDriver
 from stowplan.simulator.scenario.failures import FailureDriver, PodFailures, request_faults
 from stowplan.simulator.scenario.quantities import seconds_of
@@ -87,6 +88,11 @@ class ScenarioSimulation:
             churn.begin()
         for failure in scenario.failures:
             FailureDriver(failure, self.streams, self.api_server, self.node_lifecycle, scenario.start).begin()
+        if scenario.autoscaler is not None:
+            pools = {pool.name: pool for pool in scenario.pools}
+            start_autoscaler(
+                scenario.autoscaler, pools, self.simulation, self.node_lifecycle, self.streams, self._lives
+            )
 
     def _driver(self, workload: CompiledWorkload, trace: TraceLoader | None) -> ArrivalDriver | TraceDriver:
         controllers, start = self.simulation.controllers, self.scenario.start
