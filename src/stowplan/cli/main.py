@@ -40,6 +40,9 @@ COMMANDS = {
         "stowplan.cli.what_if", "what_if", "Show what changes of nodes, workloads and settings would do."
     ),
     "diff": CommandEntry("stowplan.cli.diff", "diff", "Compare two configurations, plugin versions or recorded runs."),
+    "compare": CommandEntry(
+        "stowplan.cli.compare", "compare", "Compare configurations on a scenario, over several seeds."
+    ),
     "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
         "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."

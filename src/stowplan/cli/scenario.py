@@ -81,7 +81,7 @@ def scenario() -> None:
 
     \b
     Examples:
-      stowplan scenario init scenario.yaml
+      stowplan scenario init first.yaml
       stowplan scenario check scenario.yaml
       stowplan scenario show scenario.yaml
       stowplan simulate -f scenario.yaml
@@ -95,7 +95,7 @@ def init(file: str) -> None:
 
     \b
     Examples:
-      stowplan scenario init scenario.yaml
+      stowplan scenario init first.yaml
     """
     if file == "-":
         click.echo(EXAMPLE, nl=False)
@@ -105,7 +105,7 @@ def init(file: str) -> None:
             stream.write(EXAMPLE)
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from error
-    click.echo(f"stowplan: {file}: run it with 'stowplan simulate -f {file}'", err=True)
+    click.echo(f"{file}: run it with 'stowplan simulate -f {file}'")
 
 
 @scenario.command()

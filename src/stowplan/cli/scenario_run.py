@@ -69,7 +69,9 @@ def run_file(
     with Progress() as progress:
         horizon = scenario.horizon.time
         progress.start("simulating", total=None if horizon == float("inf") else round(horizon))
-        result = run(scenario, seed, RunSettings(config, registered, lambda now, _: progress.reach(int(now))))
+        result = run(
+            scenario, seed, RunSettings(config, registered, on_progress=lambda now, _: progress.reach(int(now)))
+        )
     if out:
         result.save(out)
     print_result(result, output, everything=everything)

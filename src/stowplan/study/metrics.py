@@ -86,6 +86,8 @@ def unit_of(metric: str) -> str:
 def better_sign(metric: str) -> int:
     """1 if a larger value is better, -1 if a smaller one is, 0 if neither is."""
     head = metric.partition(".")[0]
+    if metric == "pods.pending":
+        return -1
     return 1 if head in HIGHER_IS_BETTER else -1 if head in LOWER_IS_BETTER else 0
 
 

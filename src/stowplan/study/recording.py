@@ -9,6 +9,7 @@ from stowplan.api.quantity import milli_value, value
 from stowplan.cache.requests import scheduling_requests
 from stowplan.engine import Observer
 from stowplan.framework import Pod, QueuedPodInfo, Status
+from stowplan.framework.decision_record import DecisionRecord
 from stowplan.runtime import Decision
 from stowplan.simulator.kubelet import EVICTED, LOST, PREEMPTED, TENANT, Kubelet, LifeObserver, PodLife
 from stowplan.simulator.scenario import LoadedScenario
@@ -53,7 +54,8 @@ class _NodeBook:
 class RunRecording(Observer, LifeObserver):
     """The tables and integrals of one run. Times are seconds since the scenario's start."""
 
-    def __init__(self, scenario: LoadedScenario, *, with_events: bool) -> None:
+    def __init__(self, scenario: LoadedScenario, *, with_events: bool, watched_pod: str = "") -> None:
+        """`watched_pod` (namespace/name) is a pod whose decisions are kept as records."""
         self.scenario = scenario
         self.pods = ResultTable("pods", POD_COLUMNS)
         self.nodes = ResultTable("nodes", NODE_COLUMNS)
@@ -66,6 +68,9 @@ class RunRecording(Observer, LifeObserver):
         self.decisions = 0
         self._start = scenario.start
         self._with_events = with_events
+        self._watched_pod = watched_pod
+        self.records: list[DecisionRecord] = []
+        """Decisions about the watched pod."""
         self._kubelet: Kubelet | None = None
         self._books: dict[str, _NodeBook] = {}
         self._prices = {pool.name: pool.price for pool in scenario.pools}
@@ -77,6 +82,8 @@ class RunRecording(Observer, LifeObserver):
     # The scheduler
     def decided(self, queued: QueuedPodInfo, decision: Decision) -> None:
         self.decisions += 1
+        if self._watched_pod and queued.pod.key == self._watched_pod:
+            self.records.append(decision.record(queued.attempts))
         life = self._life(queued.pod)
         if life is not None:
             if life.first_attempt is None:

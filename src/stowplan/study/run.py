@@ -29,6 +29,8 @@ class RunSettings:
     config: KubeSchedulerConfiguration | str | None = None
     """In place of the scenario's: a configuration, or the path of its file."""
     plugins: Mapping[str, Factory] = field(default_factory=dict)
+    watched_pod: str = ""
+    """A pod (namespace/name) whose decisions are kept as records."""
     on_progress: Callable[[float, float], None] | None = None
     """Called with simulated time and horizon, at each sample."""
 
@@ -48,7 +50,9 @@ class LiveRun:
         self.seed = scenario.spec.seed if seed is None else seed
         self._settings = settings
         self._config_name, config = load_config(scenario, settings)
-        self.recording = RunRecording(scenario, with_events=scenario.spec.record.events)
+        self.recording = RunRecording(
+            scenario, with_events=scenario.spec.record.events, watched_pod=settings.watched_pod
+        )
         self.recording.integrals.add("pods", 0, scenario.start)
         self.simulation = _simulation(scenario, self.seed, config, settings, self.recording)
         self._every = seconds_of(scenario.spec.record.every)

@@ -35,6 +35,17 @@ SNAPSHOT = (
     '{"kind":"StowplanSnapshot","version":1,"takenAt":"2026-01-01T00:00:00Z","objects":{"Node":[{"metadata":'
     '{"name":"n","uid":"n"},"status":{"allocatable":{"cpu":"1","pods":"9"}}}]}}'
 )
+SCENARIO = """
+apiVersion: simulation.stowplan/v1alpha1
+kind: Scenario
+until: {time: 1h}
+nodes: {pools: [{name: n, count: 1, template: {status: {allocatable: {cpu: "1", pods: "9"}}}}]}
+workloads:
+- name: p
+  template: {apiVersion: v1, kind: Pod, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}
+  arrivals: {every: 10m}
+  duration: 1m
+"""
 PLUGIN = files_of(Names.of("rack-care"))["src/rack_care/plugin.py"]
 FILES = {
     "cases.jsonl": '{"pod": {"metadata": {"name": "p"}}, "nodes": [{"metadata": {"name": "n"}}]}\n',
@@ -51,6 +62,9 @@ FILES = {
     "manifests/all.yaml": f"{NODE}---\n{POD}",
     "my.py": PLUGIN.replace("RackCare", "MyPlugin"),
     "rack_care.py": PLUGIN,
+    "scenario.yaml": SCENARIO,
+    "a.yaml": V1,
+    "b.yaml": V1,
 }
 
 

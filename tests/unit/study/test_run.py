@@ -163,7 +163,10 @@ def test_pods_are_spread_over_zones() -> None:
 @pytest.mark.parametrize(
     ("expectation", "line"),
     [
-        ({"metric": "wiat.p95", "below": 1}, '$.expect[0].metric: unknown metric wiat.p95 (did you mean "wait.p95"?)'),
+        (
+            {"metric": "wait.p9x5", "below": 1},
+            '$.expect[0].metric: unknown metric wait.p9x5 (did you mean "wait.p95"?)',
+        ),
         ({"metric": "wait.p95"}, "$.expect[0]: expected below, above, equals or compare"),
         (
             {"metric": "wait.p95", "below": "x"},

@@ -72,8 +72,8 @@ class Diary(LifeObserver):
     def pod_ended(self, life: PodLife) -> None:
         self._add(life.ended, life.outcome, life)
 
-    def of(self, *whats: str) -> list[tuple[float, str, str]]:
-        return [line for line in self.lines if line[1] in whats]
+    def of(self, *kinds: str) -> list[tuple[float, str, str]]:
+        return [line for line in self.lines if line[1] in kinds]
 
 
 def simulate(

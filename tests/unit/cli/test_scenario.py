@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from stowplan.cli.main import cli
+from stowplan.cli.scenario import EXAMPLE
+
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+PACKED = (
+    "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, "
+    "resources: [{name: cpu, weight: 1}]}}}]}]\n"
+)
+
+
+def call(*args: str) -> Result:
+    return CliRunner().invoke(cli, args)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    text = EXAMPLE.replace("until: {time: 1d}", "until: {time: 2h}").partition("expect:")[0]
+    (tmp_path / "s.yaml").write_text(text)
+    (tmp_path / "a.yaml").write_text(CONFIG)
+    (tmp_path / "b.yaml").write_text(CONFIG + PACKED)
+    return tmp_path
+
+
+def test_the_first_scenario_is_valid_and_is_not_overwritten(folder: Path) -> None:
+    assert call("scenario", "init", "first.yaml").exit_code == 0
+    assert (folder / "first.yaml").read_text() == EXAMPLE == call("scenario", "init").stdout
+    assert call("scenario", "check", "first.yaml").stdout == "first.yaml: valid (20 nodes, 2 workloads)\n"
+    again = call("scenario", "init", "first.yaml")
+    assert (again.exit_code, again.stderr) == (2, "stowplan: first.yaml: File exists\n")
+
+
+def test_faults_are_one_line_each(folder: Path) -> None:
+    (folder / "bad.yaml").write_text(EXAMPLE.replace("seed: 1", "sede: 1").replace("wait.p95", "wait.p9x"))
+    found = call("scenario", "check", "bad.yaml", "none.yaml")
+    assert found.exit_code == 2
+    assert found.stderr.splitlines()[0] == 'stowplan: bad.yaml: $.sede: unknown field (did you mean "seed"?)'
+    assert found.stderr.splitlines()[-1] == "stowplan: none.yaml: No such file or directory"
+    assert call("simulate", "-f", "bad.yaml").exit_code == 2
+
+
+def test_show_prints_the_offered_load_and_first_arrivals(folder: Path) -> None:
+    lines = call("scenario", "show", "s.yaml", "--events", "3").stdout.splitlines()
+    assert lines[0].split() == ["RESOURCE", "OFFERED", "LOAD"]
+    assert lines[1].split()[0] == "cpu"
+    assert lines[5].split() == ["0s", "web:", "20", "replicas"]
+    (folder / "s.yaml").write_text((folder / "s.yaml").read_text().replace("30/h", "300/h"))
+    assert "more than the nodes have" in call("scenario", "show", "s.yaml").stdout
+
+
+def test_a_scenario_is_run_by_simulate(folder: Path) -> None:
+    found = call("simulate", "-f", "s.yaml", "--seed", "5", "--out", "results")
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.startswith("first-scenario, seed 5: 2h00m simulated, run ")
+    assert json.loads((folder / "results" / "run.json").read_text())["seed"] == 5
+    assert json.loads(call("simulate", "-f", "s.yaml", "-o", "json").stdout)["seed"] == 1
+    assert "<svg" in call("simulate", "-f", "s.yaml", "-o", "html").stdout
+
+
+def test_an_expectation_that_does_not_hold_is_exit_status_4(folder: Path) -> None:
+    text = (folder / "s.yaml").read_text()
+    (folder / "s.yaml").write_text(text + "expect:\n- {metric: nodes, below: 5}\n- {metric: nodes, above: 5}\n")
+    found = call("simulate", "-f", "s.yaml")
+    assert found.exit_code == 4
+    assert found.stdout.splitlines()[-2:] == [
+        "FAILED  nodes below 5: found 20",
+        "ok      nodes above 5: found 20",
+    ]
+    assert 'tests="2" failures="1"' in call("simulate", "-f", "s.yaml", "-o", "junit").stdout
+
+
+def test_options_of_a_scenario_need_one(folder: Path) -> None:
+    (folder / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    assert "needs a FILE of kind Scenario" in call("simulate", "-f", "pod.yaml", "--out", "x").output
+    assert "needs a FILE of kind Scenario" in call("simulate", "-f", "pod.yaml", "-o", "junit").output
+
+
+def test_compare(folder: Path) -> None:
+    found = call(
+        "compare", "s.yaml", "--config", "a=a.yaml", "--config", "b=b.yaml", "--seeds", "1-2", "--first-difference"
+    )
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.splitlines()[0].split()[:3] == ["METRIC", "a", "b"]
+    assert "pods are placed elsewhere; first at " in found.stdout
+    assert "NodeResourcesFit" in found.stdout
+    same = call("compare", "s.yaml", "--config", "a=a.yaml", "--config", "b=default", "--seeds", "1")
+    assert "b: 0.0% of" in same.stdout
+    failing = ("--seeds", "2", "--metric", "imbalance.cpu", "--fail-if", "imbalance.cpu worse 1%")
+    assert call("compare", "s.yaml", *both, *failing).exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (("--config", "a=a.yaml"), "At least two configurations are needed"),
+        (("--config", "a.yaml"), "expected NAME=FILE"),
+        (("--config", "a=a.yaml", "--config", "b=none.yaml"), "none.yaml: No such file or directory"),
+        (("--config", "a=a.yaml", "--config", "b=b.yaml", "--seeds", "x"), "expected a number, or seeds such as"),
+        (("--config", "a=a.yaml", "--config", "b=b.yaml", "--fail-if", "x"), "expected METRIC worse PERCENT"),
+    ],
+)
+def test_unusable_comparisons(folder: Path, args: tuple[str, ...], line: str) -> None:
+    found = call("compare", "s.yaml", *args)
+    assert found.exit_code == 2
+    assert line in found.stderr
