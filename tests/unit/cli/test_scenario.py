@@ -84,6 +84,7 @@ def test_options_of_a_scenario_need_one(folder: Path) -> None:
 
 
 def test_compare(folder: Path) -> None:
+    both = ("--config", "a=a.yaml", "--config", "b=b.yaml")
     found = call(
         "compare", "s.yaml", "--config", "a=a.yaml", "--config", "b=b.yaml", "--seeds", "1-2", "--first-difference"
     )
