@@ -1,0 +1,150 @@
+"""Optional plugins on a real API server: their custom resources are watched, and absent ones hold nothing up."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from tests.deploy.rendered import DEPLOY
+from tests.e2e.conftest import StartStowplan
+from tests.parity.outcome import condition_of
+
+from stowplan.api.kinds import KINDS
+from stowplan.testing import SCHEDULER, KubeApi, RefusedError, node, pod, wait_until
+from stowplan.testing.objects import JsonObject
+
+pytestmark = pytest.mark.e2e
+
+CUSTOM = (KINDS["ElasticQuota"], KINDS["NodeResourceTopology"])
+QUOTA, TOPOLOGY = (f"{kind.api_version}/{kind.name}" for kind in CUSTOM)
+DEFINITION = "apiextensions.k8s.io/v1/CustomResourceDefinition"
+ROLE = "rbac.authorization.k8s.io/v1/ClusterRole"
+CONFIG: dict[str, Any] = {
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "plugins": {
+                "multiPoint": {"enabled": [{"name": "NodeResourceTopologyMatch"}]},
+                "preFilter": {"enabled": [{"name": "CapacityScheduling"}]},
+                "postFilter": {"enabled": [{"name": "CapacityScheduling"}], "disabled": [{"name": "*"}]},
+                "reserve": {"enabled": [{"name": "CapacityScheduling"}]},
+                "score": {"enabled": [{"name": "TargetLoadPacking"}]},
+            },
+        }
+    ]
+}
+
+
+def definition(group: str, version: str, kind: str, resource: str, scope: str) -> JsonObject:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": resource, "singular": kind.lower()}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{resource}.{group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+        },
+        "spec": {"group": group, "names": names, "scope": scope, "versions": [served]},
+    }
+
+
+@pytest.fixture
+def permitted(kube_api: KubeApi) -> Iterator[None]:
+    """The scheduler's user has the permissions of optional plugins."""
+    role, binding = yaml.safe_load_all((DEPLOY / "rbac-optional-plugins.yaml").read_text())
+    binding["subjects"] = [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": SCHEDULER.name}]
+    kube_api.create_all([role, binding])
+    yield
+    kube_api.delete(ROLE, role["metadata"]["name"])
+    kube_api.delete(f"{ROLE}Binding", binding["metadata"]["name"])
+
+
+@pytest.fixture
+def defined(kube_api: KubeApi) -> Iterator[None]:
+    """The API server serves both custom resources."""
+    made = []
+    for kind in CUSTOM:
+        group, _, version = kind.api_version.rpartition("/")
+        scope = "Namespaced" if kind.namespaced else "Cluster"
+        made.append(definition(group, version, kind.name, kind.resource, scope))
+    kube_api.create_all(made)
+    wait_until(lambda: _is_served(kube_api, QUOTA) and _is_served(kube_api, TOPOLOGY), what="both kinds")
+    yield
+    for each in made:
+        kube_api.delete(DEFINITION, each["metadata"]["name"])
+
+
+def _is_served(api: KubeApi, kind: str) -> bool:
+    try:
+        api.list(kind)
+    except RefusedError:
+        return False
+    return True
+
+
+def guaranteed(name: str, namespace: str, cpu: str) -> JsonObject:
+    made = pod(name, namespace)
+    amounts = {"cpu": cpu, "memory": "64Mi"}
+    made["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+    return made
+
+
+def outcome(api: KubeApi, name: str, namespace: str) -> str:
+    """The node of a pod, or why it has none; empty before the first attempt."""
+    found = api.get("Pod", name, namespace)
+    condition = condition_of(found)
+    return str(found["spec"].get("nodeName") or (condition["message"] if condition else ""))
+
+
+def wait_for(api: KubeApi, name: str, namespace: str, text: str) -> None:
+    wait_until(lambda: text in outcome(api, name, namespace), what=f"{name}: {text}")
+
+
+@pytest.mark.usefixtures("permitted", "defined")
+def test_quotas_and_zones_are_watched(kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan) -> None:
+    quota = {"metadata": {"name": "q", "namespace": namespace}, "spec": {"min": {"cpu": "2", "memory": "1Gi"}}}
+    zones = [
+        {"name": "node-0", "type": "Node", "resources": [{"name": "cpu", "available": "1"}, _resource("memory", "1Gi")]}
+    ]
+    policy = [{"name": "topologyManagerPolicy", "value": "single-numa-node"}]
+    topology = {"metadata": {"name": "a"}, "zones": zones, "attributes": policy}
+    for item, kind in ((quota, CUSTOM[0]), (topology, CUSTOM[1])):
+        item |= {"apiVersion": kind.api_version, "kind": kind.name}
+    kube_api.create_all([node("a"), quota, topology])
+    start_stowplan(config=CONFIG)
+    kube_api.create(guaranteed("aligned", namespace, "1"))
+    wait_for(kube_api, "aligned", namespace, "a")
+    kube_api.create(guaranteed("too-much", namespace, "1500m"))
+    wait_for(kube_api, "too-much", namespace, "total ElasticQuota used is more than min")
+    kube_api.patch(QUOTA, "q", {"spec": {"min": {"cpu": "8"}}}, namespace)
+    wait_for(kube_api, "too-much", namespace, "cannot align container")
+    zones[0]["resources"] = [_resource("cpu", "4"), _resource("memory", "1Gi")]
+    kube_api.patch(TOPOLOGY, "a", {"zones": zones})
+    wait_until(lambda: outcome(kube_api, "too-much", namespace) == "a", what="a node for too-much")
+
+
+def _resource(name: str, available: str) -> JsonObject:
+    return {"name": name, "available": available}
+
+
+@pytest.mark.usefixtures("permitted")
+def test_without_the_kinds_and_metrics_there_is_one_line_each(
+    kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan
+) -> None:
+    kube_api.create_all([node("a"), node("b")])
+    process = start_stowplan(config=CONFIG)
+    for number in range(3):
+        kube_api.create(guaranteed(f"p{number}", namespace, "1"))
+    wait_until(lambda: all(outcome(kube_api, f"p{number}", namespace) in ("a", "b") for number in range(3)))
+    lines = wait_until(lambda: _lines(process.log.read_text()), what="a line about the metrics") or {}
+    assert lines["elasticquotas"] == lines["noderesourcetopologies"] == lines["Load metrics"] == 1
+
+
+def _lines(text: str) -> dict[str, int] | None:
+    """The number of warnings about each source; None until there is one about the metrics."""
+    words = ("elasticquotas", "noderesourcetopologies", "Load metrics")
+    warnings = [line for line in text.splitlines() if line.startswith(("W", "E"))]
+    found = {word: sum(word in line for line in warnings) for word in words}
+    return found if found["Load metrics"] else None
