@@ -44,6 +44,10 @@ def effective_release(given: Release | None, login: tuple[str, str] | None) -> R
     return LATEST if found is None else found
 
 
+_ALPHA = "alpha"
+"""Part of API versions that most servers do not serve."""
+
+
 def read_cluster(
     kubeconfig: str, context: str, *, schedulers: Collection[str], keep_objects: bool, progress: Progress
 ) -> LiveCluster:
@@ -78,7 +82,9 @@ def read_snapshot(file: str, *, schedulers: Collection[str], max_bytes: int, pro
 
 def _notes(snapshot: Snapshot) -> list[str]:
     skipped = {
-        "ignored, since the server does not have these kinds": [kind for kind in snapshot.missing if not kind.custom],
+        "ignored, since the server does not have these kinds": [
+            kind for kind in snapshot.missing if not kind.custom and _ALPHA not in kind.api_version
+        ],
         "ignored, since they may not be read": snapshot.forbidden,
     }
     return [f"{why}: {', '.join(map(_name, kinds))}" for why, kinds in skipped.items() if kinds]

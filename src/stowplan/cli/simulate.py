@@ -105,7 +105,8 @@ def simulate(
 
     Reads everything that 'kubectl apply' reads and 'kubectl get -o yaml' prints: nodes; pods, which are running if they
     have a nodeName; Deployments, StatefulSets, DaemonSets, Jobs and other workloads, whose pods are created as their
-    controllers do; Services, volumes, claims and other objects that scheduling reads. An object of any other kind with
+    controllers do; Services, volumes, claims and other objects that scheduling reads; PodGroups, whose members are
+    scheduled together, with the feature gates that their fields need. An object of any other kind with
     spec.replicas and a pod template in spec.template is a workload too; other kinds are listed and ignored. LimitRange
     defaults are applied, and pods over a ResourceQuota are not created. The scheduler then runs in simulated time, with
     preemption, until nothing changes any more. The same input and seed give the same result.
@@ -142,7 +143,7 @@ def simulate(
     json    one object: pods, each with the record of its last decision;
             pending, preemptions, nodes, summary, assumptions, notCreated (pods
             over quota), use and groups (use of nodes by resource, zone or
-            label). With more than 100 nodes a
+            label), podGroups. With more than 100 nodes a
             record has only the ten best nodes and no rejected ones, which are
             in `pending`; --all-scores includes all. Amounts are integers;
             `units` has their units: millicores, bytes or count

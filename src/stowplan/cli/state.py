@@ -27,6 +27,7 @@ from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.custom_workload import CustomWorkload
+from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.identity import timestamp
 from stowplan.simulator.input import SIMULATED, Input, InputOptions, read_input
 from stowplan.simulator.input.snapshot_file import is_snapshot
@@ -181,6 +182,7 @@ class _Loader:
             None if found is None else found.live,
             source.input_options._replace(keep_documents=keep),
         )
+        self._config = with_group_gates(self._config, (item for item, _ in given.objects))
         simulation = Simulation(
             self._config,
             {**REGISTRY, **self._plugins},

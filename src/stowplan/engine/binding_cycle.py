@@ -18,6 +18,7 @@ from stowplan.engine.state import Attempt, EngineState
 from stowplan.framework import PODS_TO_ACTIVATE, Bind, Code, EmitEvent, Failure, PatchStatus, Pod, QueuedPodInfo, Status
 from stowplan.framework.extender import CallExtender
 from stowplan.framework.points import POST_BIND, RESERVE
+from stowplan.queue import GANG_PLUGIN
 from stowplan.queue.cluster_events import ASSIGNED_POD_DELETE
 from stowplan.runtime import Decision
 from stowplan.runtime.points.binding_points import (
@@ -169,7 +170,9 @@ class BindingCycles:
         began = state.clock()
         status, pre_binds = run_pre_flights(points.pre_bind, *args)
         self._point_ran(attempt, "PreBindPreFlight", status if status is not None or pre_binds else _SKIPPED, began)
-        if status is None and self._nominates and (pre_binds or waiting is not None):
+        # Members of a gang wait for the others of the same cycle, which takes no time.
+        takes_time = pre_binds or (waiting is not None and list(waiting.reasons) != [GANG_PLUGIN])
+        if status is None and self._nominates and takes_time:
             state.outbox.append(PatchStatus(pod, None, attempt.node_name))
         if waiting is not None:
             if status is not None:

@@ -70,7 +70,7 @@ class GroupEventHandlers(EventHandlers):
             return
         if uid not in state.cluster.assumed:
             state.cluster.pod_groups.add(pod)
-        self._queue.open_gang_gate(key)
+        self._queue.open_gang_gate(key, uid)
 
     def _remove_pod(self, source: api.Pod) -> None:
         state, uid = self._state, source.metadata.uid

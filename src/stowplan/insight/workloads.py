@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stowplan.framework import Pod
+from stowplan.framework.pod_group import group_name
 
 _HASH_LABEL = "pod-template-hash"
+_POD_GROUP = "PodGroup"
 _KINDS = {
     "deployment": "Deployment",
     "deploy": "Deployment",
@@ -17,6 +19,7 @@ _KINDS = {
     "replicaset": "ReplicaSet",
     "rs": "ReplicaSet",
     "job": "Job",
+    "podgroup": _POD_GROUP,
 }
 """kubectl's names of kinds, without the plural s."""
 
@@ -50,9 +53,11 @@ def workload_of(pod: Pod) -> Workload | None:
 
 
 def belongs_to(pod: Pod, reference: WorkloadReference) -> bool:
-    """Whether the pod is of the workload, by its controller or the Deployment above it."""
+    """Whether the pod is of the workload, by its controller or the Deployment above it, or of the pod group."""
     if pod.namespace != reference.namespace:
         return False
+    if reference.workload.kind == _POD_GROUP:
+        return group_name(pod) == reference.workload.name
     owner = pod.template.controller
     return workload_of(pod) == reference.workload or (
         owner is not None and (owner.kind, owner.name) == reference.workload

@@ -26,6 +26,7 @@ from stowplan.library.settings import Settings
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Decision
 from stowplan.simulator.custom_workload import CustomWorkload
+from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.input import SIMULATED, Input, Origin
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
@@ -236,7 +237,7 @@ def start_run(
         extenders = build_extenders(settings.config.extenders)
         keep = bool(extenders) or any(getattr(each, "needs_objects", False) for each in settings.plugins.values())
         simulation = Simulation(
-            settings.config,
+            with_group_gates(settings.config, (item for item, _ in given.objects)),
             {**REGISTRY, **settings.plugins},
             seed=settings.seed,
             observer=recorder,

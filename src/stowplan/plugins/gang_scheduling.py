@@ -72,8 +72,7 @@ class GangScheduling(InTreePlugin):
             return fwk.error(f"pod group state not found for pod group {pod.namespace}/{name}")
         in_group_cycle = state.get(fwk.POD_GROUP_CYCLE) is not None
         if group.scheduled_count < rules.min_count:
-            if not in_group_cycle:
-                self.handle.activate({member.key: member for member in group.unscheduled.values()})
+            # kube-scheduler activates the other members here. A pod group cycle tries all of them, so none is left.
             return _WAIT
         if not in_group_cycle:
             for uid in group.assumed:

@@ -104,11 +104,14 @@ class PodGroupQueue(SchedulingQueue):
 
     # Members
 
-    def open_gang_gate(self, key: GroupKey) -> None:
-        """A member or the PodGroup came into existence: requeue the members that GangScheduling gates, if it passes
-        them now. One check serves all of them."""
+    def open_gang_gate(self, key: GroupKey, newest: str = "") -> None:
+        """A member, of which `newest` is the uid, or the PodGroup came into existence: requeue the members that
+        GangScheduling gates, if it passes them now. One check serves all of them; that of the newest member was one."""
         group = self._groups.get(key)
         if group is None:
+            return
+        info = group.members.get(newest)
+        if info is not None and info.gating_plugin == GANG_PLUGIN:
             return
         waiting = [info for info in group.members.values() if info.gating_plugin == GANG_PLUGIN]
         for info in waiting:

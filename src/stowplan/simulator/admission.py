@@ -44,6 +44,7 @@ class Admission:
             api.ReplicationController: _replication_controller,
             api.ResourceClaim: with_claim_defaults,
             api.ResourceClaimTemplate: with_template_defaults,
+            api.PodGroup: self._pod_group,
         }
 
     def admit(self, item: T) -> T:
@@ -78,6 +79,19 @@ class Admission:
         if name and name not in _SYSTEM_CLASSES:
             raise InputError(f"{path}.priorityClassName: no PriorityClass with name {name} was found")
         return replace(spec, priority=_SYSTEM_CLASSES.get(name, 0))
+
+    def _pod_group(self, group: api.PodGroup) -> api.PodGroup:
+        """The group with its priority, as the admission plugin Priority resolves it."""
+        spec = group.spec
+        if spec.priority is not None or not spec.priority_class_name:
+            return group
+        found = self._api_server.get(api.PriorityClass, spec.priority_class_name)
+        if found is None and spec.priority_class_name not in _SYSTEM_CLASSES:
+            raise InputError(
+                f"$.spec.priorityClassName: no PriorityClass with name {spec.priority_class_name} was found"
+            )
+        value = _SYSTEM_CLASSES[spec.priority_class_name] if found is None else found.value
+        return replace(group, spec=replace(spec, priority=value))
 
     def _default_priority_class(self) -> api.PriorityClass | None:
         defaults = [each for each in self._api_server.all(api.PriorityClass) if each.global_default]

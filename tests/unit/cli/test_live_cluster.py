@@ -76,7 +76,7 @@ def run(cluster: Cluster) -> FromCluster:
 def test_all_that_can_be_simulated_is_asked_for_nodes_and_pods_first(cluster: Cluster, run: FromCluster) -> None:
     assert run().exit_code == 0
     assert cluster.listed[:2] == ["Pod", "Node"]
-    assert set(cluster.listed) == KINDS.keys() - {"DeviceTaintRule", "Event", "Lease", "PodGroup", "Workload"}
+    assert set(cluster.listed) == KINDS.keys() - {"DeviceTaintRule", "Event", "Lease"}
 
 
 def test_ignored_kinds_are_listed(cluster: Cluster, run: FromCluster) -> None:

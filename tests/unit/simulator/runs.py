@@ -10,6 +10,7 @@ from tests.builders import make
 from stowplan.config import default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
+from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.input.documents import Origin
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
@@ -30,7 +31,7 @@ class Run:
     ) -> None:
         plugins = plugins or {}
         self.recorder = RunRecorder(examine)
-        config = enable_everywhere(default_configuration(), plugins)
+        config = with_group_gates(enable_everywhere(default_configuration(), plugins), items)
         self.simulation = Simulation(config, {**REGISTRY, **plugins}, observer=self.recorder)
         self.recorder.attach(self.simulation.api_server)
         objects = [(item, Origin(f"{index}.yaml")) for index, item in enumerate(items)]

@@ -45,6 +45,7 @@ _ROLES_OF_KINDS = {
     "StorageClass": "class",
     "DeviceClass": "class",
     "PriorityClass": "class",
+    "PodGroup": "group",
 }
 _DERIVED_KINDS = ("Deployment", "CronJob", "ReplicaSet", "StatefulSet", "Job", "ReplicationController", "DaemonSet")
 
@@ -81,6 +82,12 @@ REPLACED: dict[tuple[str, str], str] = {
     ("PodSpec", "node_selector"): "value",
     ("PodStatus", "nominated_node_name"): "node",
     ("PodSchedulingGroup", "pod_group_name"): "group",
+    ("PodGroupSpec", "priority_class_name"): "class",
+    ("PodGroupTemplate", "name"): "group",
+    ("PodGroupTemplate", "priority_class_name"): "class",
+    ("WorkloadPodGroupTemplateReference", "workload_name"): "workload",
+    ("WorkloadPodGroupTemplateReference", "pod_group_template_name"): "group",
+    ("TypedLocalObjectReference", "name"): "workload",
     ("PodDisruptionBudgetStatus", "disrupted_pods"): "keys",
     ("Container", "name"): "container",
     ("Container", "image"): "image",

@@ -22,8 +22,8 @@ from stowplan.simulator.input.gap import Gap
 from stowplan.simulator.input.overlay import Json, is_deletion, merged
 from stowplan.simulator.input.ownership import Objects, describe
 
-# DeviceTaintRules, PodGroups and Workloads have an effect behind feature gates only, which are off in simulations.
-_NOT_SIMULATED = ("DeviceTaintRule", "Event", "Lease", "PodGroup", "Workload")
+# DeviceTaintRules have an effect behind a feature gate only, which is off in simulations.
+_NOT_SIMULATED = ("DeviceTaintRule", "Event", "Lease")
 
 SIMULATED: dict[str, api.Kind] = {name: kind for name, kind in api.KINDS.items() if name not in _NOT_SIMULATED}
 """Kinds that a simulation uses, by name."""

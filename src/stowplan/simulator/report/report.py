@@ -16,6 +16,7 @@ from stowplan.cache.volumes import ZONE
 from stowplan.simulator.api_server import ApiServer
 from stowplan.simulator.input import Assumption
 from stowplan.simulator.report.detailed_decisions import TopScores
+from stowplan.simulator.report.pod_groups import PodGroupReport, pod_groups_of
 from stowplan.simulator.report.recorder import LastAttempt, RecordedEviction, RunRecorder, workload_of
 from stowplan.simulator.report.resources import BASIC_RESOURCES, extended_resources, unit_of
 from stowplan.simulator.report.use import GroupUse, ResourceUse, groups_of, largest_requests, use_of
@@ -151,6 +152,7 @@ class SimulationReport(ReportPart, frozen=True, kw_only=True, omit_defaults=Fals
     """Each resource that pods request, with fragmentation and the largest hole."""
     groups: tuple[GroupUse, ...] = ()
     """The same by zone, or by the label of choice."""
+    pod_groups: tuple[PodGroupReport, ...] = ()
 
 
 def report_of(
@@ -179,6 +181,7 @@ def report_of(
         not_created=tuple(_not_created(simulation)),
         use=use_of(nodes, largest),
         groups=tuple(groups_of(nodes, largest, by)),
+        pod_groups=tuple(pod_groups_of(simulation.api_server, simulation.engine.cluster)),
     )
 
 

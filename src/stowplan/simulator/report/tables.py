@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
+from stowplan.simulator.report.pod_groups import pod_group_table
 from stowplan.simulator.report.report import (
     GATED,
     PENDING,
@@ -60,6 +61,8 @@ def tables(report: SimulationReport, style: TableStyle) -> Iterator[Text]:
     if report.pods:
         grouped = len(report.pods) > MAX_LISTED_PODS and not style.everything
         yield from _workloads(report.pods) if grouped else _pods(report.pods, style)
+    if report.pod_groups:
+        yield from _titled("Pod groups", aligned(*pod_group_table(report.pod_groups)))
     if style.wide and report.nodes:
         yield from _titled("Nodes", _nodes(report, style))
     if style.wide and report.use and report.nodes:

@@ -41,6 +41,7 @@ def test_both_say_the_same(examine: Examine | None) -> None:
         "notCreated",
         "use",
         "groups",
+        "podGroups",
     ]
     assert [each["pod"] for each in data["pods"]] == ["default/big", "default/high"]
     assert data["pods"][1]["node"] == data["preemptions"][0]["node"] == "a"

@@ -1,0 +1,136 @@
+"""Explanations of members of pod groups: how many members fit, and what the first one lacks that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from stowplan.cache import Trial
+from stowplan.config.feature_gates import GENERIC_WORKLOAD
+from stowplan.framework import Explanation, Pod, PodGroupInfo
+from stowplan.framework.explanation import EXPLANATION_VERSION, Because
+from stowplan.framework.pod_group import group_name
+from stowplan.insight.explain import explain, explained_pod
+from stowplan.insight.slices import Slices, run
+from stowplan.runtime.groups import GroupCycle, GroupDecision
+from stowplan.runtime.groups.cycle import in_order
+from stowplan.runtime.groups.members import GroupTrial, MemberResult
+from stowplan.runtime.profile.profile import Profile
+
+MAX_MEMBERS_WHILE_RUNNING = 64
+"""Members of a group that a running scheduler explains; larger groups would hold it up."""
+
+_PLUGIN = "GangScheduling"
+
+
+def group_of_member(profile: Profile, pod: Pod, pending: Iterable[Pod]) -> PodGroupInfo | None:
+    """The pod's group with the members that a cycle would try now; None for a pod that is scheduled alone."""
+    cluster, name = profile.cluster, group_name(pod)
+    if not name or not cluster.release.has(GENERIC_WORKLOAD):
+        return None
+    members = [
+        each
+        for each in pending
+        if group_name(each) == name
+        and each.namespace == pod.namespace
+        and each.uid not in cluster.pods
+        and not each.terminating
+        and each.template.spec.scheduler_name == pod.template.spec.scheduler_name
+        and profile.pre_enqueue(each) is None
+    ]
+    members.sort(key=lambda each: each.name)
+    rules = cluster.pod_groups.rules(pod.namespace, name)
+    return PodGroupInfo(pod.namespace, name, rules, in_order(members))
+
+
+def explain_member(profile: Profile, pod: Pod, group: PodGroupInfo, *, top: int) -> Slices[Explanation]:
+    """Why a member has no node, or does not get the node that it would fit on."""
+    decision = GroupCycle(profile, group, spares_members=True).decide()
+    yield
+    trial = _best(decision)
+    results = {result.pod.uid: result for result in trial.results}
+    own = results.get(pod.uid)
+    missing = own if own is not None and not own.placed else _first_missing(trial)
+    found = _nothing_missing(pod, decision) if missing is None else _explain_missing(profile, trial, missing, top)
+    fitting = sum(result.placed for result in trial.results)
+    facts = _facts(group, trial, fitting, missing)
+    start = _start(profile, group, trial, fitting)
+    if missing is None:
+        sentence = f"{start} {found.sentence}"
+    else:
+        sentence = f"{start} {missing.pod.name} does not: {found.sentence}"
+    because = Because(id="pod-group", plugin=_PLUGIN, facts=facts)
+    status = next((each.status for each in decision.outcomes if each.pod.uid == pod.uid), None)
+    return replace(
+        found,
+        pod=explained_pod(pod),
+        verdict="fits" if decision.result == "scheduled" and own is not None and own.placed else found.verdict,
+        sentence=sentence,
+        # What is said about pods that leave concerns the other members, which are on no node.
+        more=(),
+        because=because,
+        message="" if status is None else status.message,
+    )
+
+
+def _best(decision: GroupDecision) -> GroupTrial:
+    """The placement in which the most members fit; without placements the only run."""
+    trials = decision.search.trials if decision.search is not None else []
+    if decision.result == "scheduled" or not trials:
+        return decision.trial
+    return max(trials, key=lambda trial: sum(result.placed for result in trial.results))
+
+
+def _first_missing(trial: GroupTrial) -> MemberResult | None:
+    return next((result for result in trial.results if not result.placed), None)
+
+
+def _explain_missing(profile: Profile, trial: GroupTrial, missing: MemberResult, top: int) -> Explanation:
+    """The explanation of one member, with those that fit on their nodes. At once: the cluster is as it is meanwhile."""
+    text = missing.status.message
+    if trial.placement is not None and trial.placement.nodes.meant != len(profile.cluster.nodes):
+        return _short(missing.pod, text)
+    with Trial(profile.cluster) as assumed:
+        for result in trial.results:
+            if result.placed:
+                assumed.assume(result.pod, result.node_name)
+        return run(explain(profile, missing.pod, top=top, message=text))
+
+
+def _nothing_missing(pod: Pod, decision: GroupDecision) -> Explanation:
+    if decision.result == "scheduled":
+        return _short(pod, "All of them are bound in the next attempt.")
+    return _short(pod, "More members have to exist, or to pass their gates.")
+
+
+def _short(pod: Pod, text: str) -> Explanation:
+    return Explanation(
+        version=EXPLANATION_VERSION, pod=explained_pod(pod), state="pending", verdict="not-now", sentence=text
+    )
+
+
+def _start(profile: Profile, group: PodGroupInfo, trial: GroupTrial, fitting: int) -> str:
+    rules, state = group.rules, profile.cluster.pod_groups.get(*group[:2])
+    running = 0 if state is None else state.scheduled_count
+    where = ""
+    if rules is not None and rules.topology_key and trial.placement is not None and trial.placement.name:
+        where = f" in {rules.topology_key}={trial.placement.name}"
+    text = f"{fitting} of {len(group.members)} pending members of pod group {group.name} fit{where}"
+    if running:
+        text += f", {running} {'has' if running == 1 else 'have'} a node"
+    if rules is not None and rules.min_count is not None:
+        text += f"; {rules.min_count} {'is' if rules.min_count == 1 else 'are'} needed"
+    return f"{text}."
+
+
+def _facts(group: PodGroupInfo, trial: GroupTrial, fitting: int, missing: MemberResult | None) -> dict[str, object]:
+    facts: dict[str, object] = {"podGroup": f"{group.namespace}/{group.name}", "members": len(group.members)}
+    facts["fitting"] = fitting
+    if group.rules is not None and group.rules.min_count is not None:
+        facts["minCount"] = group.rules.min_count
+    if trial.placement is not None and trial.placement.name:
+        facts["domain"] = trial.placement.name
+    if missing is not None:
+        facts["missing"] = missing.pod.key
+    return facts
