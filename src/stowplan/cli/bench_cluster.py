@@ -5,7 +5,7 @@ from functools import partial
 
 import click
 
-from stowplan.bench.cluster import NAMES, PEERS, ClusterRunner
+from stowplan.bench.cluster import NAMES, PEERS, VISITED, ClusterRunner
 from stowplan.bench.cluster.run import Figures
 from stowplan.cli.bench_options import gather, json_option, names_option, seed_option, size_option
 from stowplan.cli.bench_table import table
@@ -35,10 +35,11 @@ _HEADINGS = (
     "--peer",
     "--peers",
     "peers",
-    type=click.Choice((*PEERS, "none")),
+    type=click.Choice((*PEERS, *VISITED, "none")),
     multiple=True,
     metavar="NAME",
-    help=f"Scheduler to compare with; may be given again. Default: all of {', '.join(PEERS)}; 'none' disables them.",
+    help=f"Scheduler to compare with; may be given again. Default: all of {', '.join(PEERS)}; 'none' disables them. "
+    "On request: Stowplan itself, 'explained' (one pod a second), 'viewed' (with one viewer of its page).",
 )
 @click.option(
     "--rounds",

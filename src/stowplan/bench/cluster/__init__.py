@@ -7,6 +7,6 @@ May import: the rooms that `bench` may import, `cluster` and `testing`.
 
 from stowplan.bench.cluster.report import ClusterReport
 from stowplan.bench.cluster.runner import ClusterRunner
-from stowplan.bench.cluster.workload import NAMES, PEERS, load_workload
+from stowplan.bench.cluster.workload import NAMES, PEERS, VISITED, load_workload
 
-__all__ = ["NAMES", "PEERS", "ClusterReport", "ClusterRunner", "load_workload"]
+__all__ = ["NAMES", "PEERS", "VISITED", "ClusterReport", "ClusterRunner", "load_workload"]

@@ -9,7 +9,7 @@ from statistics import fmean
 from stowplan.bench.cluster.control_plane import BenchControlPlane
 from stowplan.bench.cluster.report import ClusterReport
 from stowplan.bench.cluster.run import Figures, median_of, run_scheduler
-from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, ClusterWorkload, load_workload
+from stowplan.bench.cluster.workload import NAMES, OURS, PEERS, VISITED, ClusterWorkload, load_workload
 from stowplan.bench.machine import calibrate, wait_until_quiet
 
 Progress = Callable[[str], None]
@@ -63,7 +63,7 @@ class ClusterRunner:
         self._progress(f"{workload.name}: setting up {nodes:,} nodes")
         control_plane.set_up(workload, nodes)
         before = self._calibrate()
-        schedulers = [name for name in (*workload.peers, OURS) if name in self._peers or name == OURS]
+        schedulers = [name for name in (*workload.peers, *VISITED, OURS) if name in self._peers or name == OURS]
         rounds = [
             {name: self._measure(control_plane, workload, name, pods) for name in schedulers}
             for _ in range(self._rounds)

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Protocol
 
 import yaml
 
-from stowplan.bench.cluster.workload import KUBE_SCHEDULER, OURS, UPPER_BOUND
-from stowplan.testing import SCHEDULER, ControlPlane, KubeScheduler, Process, free_port
+from stowplan.bench.cluster.visitors import explanations, page, secure_connections, visited
+from stowplan.bench.cluster.workload import EXPLAINED, KUBE_SCHEDULER, OURS, UPPER_BOUND, VIEWED
+from stowplan.testing import ADMIN, SCHEDULER, ControlPlane, KubeScheduler, Process, free_port
 from stowplan.testing.kube_scheduler import complete_config
 
 _NO_CONFIG: Mapping[str, Any] = {}
@@ -70,6 +71,32 @@ def _stowplan(
 
 
 @contextmanager
+def _explained(
+    control_plane: ControlPlane, config: Mapping[str, Any] = _NO_CONFIG, flags: tuple[str, ...] = ()
+) -> Iterator[BenchScheduler]:
+    """Stowplan, while it explains one pod a second."""
+    with control_plane.client() as api:
+        pods = api.list("v1/Pod", limit=500)
+    with (
+        _stowplan(control_plane, config, flags) as scheduler,
+        visited(secure_connections(scheduler.url, control_plane.tls()), ADMIN.token, explanations(pods)),
+    ):
+        yield scheduler
+
+
+@contextmanager
+def _viewed(
+    control_plane: ControlPlane, config: Mapping[str, Any] = _NO_CONFIG, flags: tuple[str, ...] = ()
+) -> Iterator[BenchScheduler]:
+    """Stowplan with one viewer of its page."""
+    with (
+        _stowplan(control_plane, config, flags) as scheduler,
+        visited(secure_connections(scheduler.url, control_plane.tls()), ADMIN.token, page),
+    ):
+        yield scheduler
+
+
+@contextmanager
 def _upper_bound(
     control_plane: ControlPlane, config: Mapping[str, Any] = _NO_CONFIG, flags: tuple[str, ...] = ()
 ) -> Iterator[BenchScheduler]:
@@ -84,6 +111,8 @@ def _upper_bound(
 SCHEDULERS: dict[str, StartScheduler] = {
     UPPER_BOUND: _upper_bound,
     KUBE_SCHEDULER: _kube_scheduler,
+    EXPLAINED: _explained,
+    VIEWED: _viewed,
     OURS: _stowplan,
 }
 """By name, a context manager that runs the scheduler; it does not wait until the scheduler is ready."""

@@ -32,6 +32,9 @@ NAMES = (
 UPPER_BOUND, KUBE_SCHEDULER, OURS = "ceiling", "kube-scheduler", "stowplan"
 PEERS = (KUBE_SCHEDULER, UPPER_BOUND)
 """The schedulers that Stowplan is compared with."""
+EXPLAINED, VIEWED = "explained", "viewed"
+VISITED = (EXPLAINED, VIEWED)
+"""Stowplan while it explains one pod a second, and with one viewer of its page: peers on request."""
 
 _SHARED = ("incoming", "running", "cluster", "objects")
 """Fields that a workload takes from its scenario."""
