@@ -60,7 +60,7 @@ site: $(SITE)  ## build the documentation as a site with search, into site/
 	STOWPLAN_SITE=site $(BIN)/pytest --quiet tests/docs/test_site.py
 	@echo "To read it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
 
-picture: $(STAMP)  ## redraw the README's picture
+picture: $(STAMP)  ## redraw the picture of the demo on a terminal
 	$(BIN)/python -m tests.docs picture
 
 browser: $(STAMP)  ## install Chromium (with apt, as root) and axe-core (with npm) for the tests of the page

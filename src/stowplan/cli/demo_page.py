@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 
@@ -18,7 +19,14 @@ from stowplan.runtime import Factory
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.demo import ScenarioRun, load_scenario
 from stowplan.simulator.input import Input
+from stowplan.simulator.report.recorder import RunRecorder
+from stowplan.simulator.scenario import ScenarioSimulation
+from stowplan.simulator.scenario import load_scenario as load_timed_scenario
+from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.timeline import RunTimeline
+from stowplan.study.run import RunSettings, load_config
+
+_PROGRESS_STEPS = 500
 
 
 def serve_scenario(
@@ -39,19 +47,50 @@ def scenario_state(nodes: int, config: KubeSchedulerConfiguration, plugins: Mapp
         while not run.finished:
             run.proceed(1.0, lambda: False)
             progress.reach(int(run.elapsed))
-    simulation = run.simulation
+    return simulated_state("demo", run.simulation, run.recorder, config, plugins)
+
+
+def timeline_state(file: str, config_file: str | None, plugins: Mapping[str, Factory], seed: int | None) -> State:
+    """The state at the end of a scenario over time, with its timeline. Raises StowplanError."""
+    scenario = load_timed_scenario(file)
+    _, config = load_config(scenario, RunSettings(config_file, plugins))
+    timeline = RunTimeline(by_attempts=False)
+    recorder = RunRecorder(timeline=timeline)
+    chosen = scenario.spec.seed if seed is None else seed
+    run = ScenarioSimulation(scenario, chosen, config, {**REGISTRY, **plugins}, observer=recorder)
+    recorder.attach(run.api_server)
+    timeline.begin(run.simulation)
+    with Progress() as progress:
+        progress.start("simulating the scenario", total=int(scenario.horizon.time))
+        while not run.finished:
+            before = run.now
+            run.run_until(before + max(1.0, scenario.horizon.time / _PROGRESS_STEPS))
+            progress.reach(int(run.now))
+            if run.now <= before:
+                break
+    return simulated_state(os.path.basename(file), run.simulation, recorder, config, plugins)
+
+
+def simulated_state(
+    name: str,
+    simulation: Simulation,
+    recorder: RunRecorder,
+    config: KubeSchedulerConfiguration,
+    plugins: Mapping[str, Factory],
+) -> State:
+    """The state of a simulation that has ended."""
     return State(
-        StateOptions(("demo",)),
+        StateOptions((name,)),
         Insight(simulation.engine, simulation.clock),
         simulation,
-        run.recorder,
+        recorder,
         Input([], Counter(), []),
         None,
         DEFAULT_NAMESPACE,
         config,
         plugins,
         True,
-        AsOf(by=f"stowplan {__version__}, default configuration", source="demo"),
+        AsOf(by=f"stowplan {__version__}", source=name),
         [],
     )
 

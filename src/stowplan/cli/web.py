@@ -52,6 +52,8 @@ class WebOptions(NamedTuple):
     metavar="FILE",
     help="Show a run that 'simulate' or another command wrote with -o html; given twice, compare both.",
 )
+@click.option("--scenario", default="", metavar="FILE", help="Run a scenario over simulated time, and replay it.")
+@click.option("--seed", type=int, help="With --scenario: in place of the scenario's seed.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -84,6 +86,8 @@ class WebOptions(NamedTuple):
 def web(
     request: StateRequest,
     recordings: tuple[str, ...],
+    scenario: str,
+    seed: int | None,
     port: int | None,
     open_browser: bool,
     address: str,
@@ -104,6 +108,7 @@ def web(
       stowplan web -f cluster.yaml --open
       stowplan web --from cluster.json.gz
       stowplan web --recording run.html
+      stowplan web --scenario week.yaml
       stowplan web --from-cluster
       stowplan web --from https://10.0.0.7:10259
 
@@ -114,10 +119,13 @@ def web(
     """
     _check_address(address, certificate_file, key_file, plain_http)
     options = WebOptions(address, port, allowed_hosts, certificate_file, key_file, open_browser)
-    if recordings:
-        if request.base or request.origin or request.from_cluster or request.names:
-            raise click.UsageError("--recording has a state of its own; leave out the other one.")
-        _serve_recordings(recordings, options)
+    if recordings or scenario:
+        if request.base or request.origin or request.from_cluster or request.names or (recordings and scenario):
+            raise click.UsageError("--recording and --scenario have a state of their own; leave out the other one.")
+        if scenario:
+            _serve_scenario(scenario, request, seed, options)
+        else:
+            _serve_recordings(recordings, options)
         return
     remote = request.remote()
     if remote is not None:
@@ -139,6 +147,13 @@ def serve_state(state: State, options: WebOptions) -> None:
         offer_what_if(source, StateWhatIf(state))
         with _serving(*pages_of(source), options):
             _wait()
+
+
+def _serve_scenario(file: str, request: StateRequest, seed: int | None, options: WebOptions) -> None:
+    """The page of a scenario, which runs first."""
+    from stowplan.cli.demo_page import timeline_state
+
+    serve_state(timeline_state(file, request.config_file, load_plugins(request.plugins), seed), options)
 
 
 def _serve_recordings(files: tuple[str, ...], options: WebOptions) -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from stowplan import api
 from stowplan.api.quantity import milli_value, value
 from stowplan.framework import Pod
+from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.simulation import Simulation
 from stowplan.web.columns import NodesCopy, Times, column, indexed, node_columns
 from stowplan.web.history import Buckets, HistoryRing, SchedulingTotals
@@ -49,6 +50,13 @@ class _Sample(NamedTuple):
     use: Mapping[str, float]
 
 
+class _PodRow(NamedTuple):
+    key: str
+    workload: str
+    priority: int
+    requests: Mapping[str, int]
+
+
 class RunTimeline:
     """Records a simulation from `begin` on."""
 
@@ -64,10 +72,12 @@ class RunTimeline:
         self._node_objects: list[api.Node] = []
         self._pods: dict[str, int] = {}
         """Numbers by uid."""
-        self._pod_objects: list[api.Pod] = []
+        self._pod_rows: list[_PodRow] = []
         self._first = array("i")
         """By pod: the number of its node at the start, _PENDING or _NOT_THERE."""
         self._reasons: dict[str, int] = {}
+        self._last_reasons: dict[int, int] = {}
+        """By pod: the reason of its last failed attempt."""
         self._time, self._kind, self._pod, self._node = array("d"), array("b"), array("i"), array("i")
         self._created: dict[int, float] = {}
         self._marks: list[Mark] = []
@@ -87,6 +97,8 @@ class RunTimeline:
         for node in server.all(api.Node):
             self._number_node(node)
         for pod in server.all(api.Pod):
+            if is_finished(pod):
+                continue
             number = self._number_pod(pod)
             self._first[number] = self._nodes.get(pod.spec.node_name, _PENDING)
             self._created[number] = 0.0
@@ -112,7 +124,11 @@ class RunTimeline:
         self._attempts += 1
         if reason is not None:
             self._failed += 1
-            self._add(FAILED, self._pods.get(pod.uid, -1), self._reasons.setdefault(reason, len(self._reasons)))
+            number, why = self._pods.get(pod.uid, -1), self._reasons.setdefault(reason, len(self._reasons))
+            # Over simulated time a pod fails alike again and again.
+            if self._by_attempts or self._last_reasons.get(number) != why:
+                self._last_reasons[number] = why
+                self._add(FAILED, number, why)
         if self.now >= self._due:
             self._sample()
 
@@ -132,8 +148,9 @@ class RunTimeline:
             self._add(LEFT, -1, self._nodes[old.metadata.name])
 
     def _pod_changed(self, old: api.Pod | None, new: api.Pod | None) -> None:
-        if new is None:
-            if old is not None:
+        if new is None or is_finished(new):
+            # A finished pod takes nothing of its node; its object may stay for a while.
+            if old is not None and not is_finished(old):
                 self._add(GONE, self._pods[old.metadata.uid], self._nodes.get(old.spec.node_name, -1))
             return
         number = self._pods.get(new.metadata.uid)
@@ -155,8 +172,9 @@ class RunTimeline:
         return number
 
     def _number_pod(self, pod: api.Pod) -> int:
-        number = self._pods[pod.metadata.uid] = len(self._pod_objects)
-        self._pod_objects.append(pod)
+        number = self._pods[pod.metadata.uid] = len(self._pod_rows)
+        known = self.simulation.engine.cluster.pod(pod)
+        self._pod_rows.append(_PodRow(known.key, workload_key(known), known.priority, known.template.requests))
         self._first.append(_NOT_THERE)
         return number
 
@@ -218,27 +236,23 @@ class RunTimeline:
 
     def pods(self, mirror: Mirror) -> PodColumns:
         """All pods of the run by number; -1 for those that are not on a node at the end."""
-        cluster = self.simulation.engine.cluster
-        known = [cluster.pod(item) for item in self._pod_objects]
+        cluster, rows = self.simulation.engine.cluster, self._pod_rows
         present = {pod.uid: pod.node_name for pod in cluster.pods.values()}
         slots = {info.name: info.slot for info in cluster.nodes}
         return PodColumns(
             epoch=mirror.epoch,
             revision=mirror.revision,
-            number=len(known),
-            node=column([slots.get(present.get(pod.uid, ""), -1) for pod in known]),
-            workload=indexed([workload_key(pod) for pod in known]),
-            priority=column([pod.priority for pod in known]),
+            number=len(rows),
+            node=column([slots.get(present.get(uid, ""), -1) for uid in self._pods]),
+            workload=indexed([row.workload for row in rows]),
+            priority=column([row.priority for row in rows]),
             requests={
-                name: column([pod.template.requests.get(name, 0) for pod in known])
-                for name in mirror.resources
-                if name != "pods"
+                name: column([row.requests.get(name, 0) for row in rows]) for name in mirror.resources if name != "pods"
             },
         )
 
     def pod_names(self, mirror: Mirror) -> PodNames:
-        names = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in self._pod_objects]
-        return split_names(names, mirror.epoch, mirror.revision)
+        return split_names([row.key for row in self._pod_rows], mirror.epoch, mirror.revision)
 
     def _lost(self, mirror: Mirror) -> NodeColumns:
         """Nodes that are gone at the end."""

@@ -16,11 +16,19 @@ POD = f"#/pod/media/encode-wide-{clusters.HASH}-0000"
 ZOOM = (
     "() => { for (let i = 0; i < 7; i += 1) document.getElementById('zoom-in').click(); return stowplan.loadPods(); }"
 )
+ASK = """async () => {
+  const node = 'eu-west-1a-compute-0000';
+  location.hash = `#/what-if?drain=${node}`;
+  while (!document.getElementById('run-what-if')) await new Promise(requestAnimationFrame);
+  document.getElementById('run-what-if').click();
+  while (!document.getElementById('what-if-sentence')) await new Promise((done) => { setTimeout(done, 100); });
+}"""
 PICTURES = {
     "web-map": ("#/map", 1280, 800, "light", ""),
     "web-pod": (POD, 1280, 800, "light", ""),
     "web-placed": ("#/pod/PLACED", 1280, 800, "light", ""),
     "web-cards": ("#/map", 1280, 800, "light", ZOOM),
+    "web-what-if": ("#/map", 1280, 800, "dark", ASK),
 }
 
 

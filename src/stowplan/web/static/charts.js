@@ -40,7 +40,7 @@ export function makeChart(place, options) {
     width: Math.max(120, place.clientWidth), height: options.height, title: '', legend: { show: false },
     padding: [8, lines.length ? 0 : 26, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, sync: options.sync ? { key: options.sync } : undefined },
-    scales: { x: { time: false }, y: { range }, ...(lines.length && { rate: { range } }) },
+    scales: { x: { time: false }, y: { range }, ...(lines.length && { rate: { range: (_, low, high) => [0, (high || 1) * 1.08] } }) },
     axes: [
       { ...axis, size: 24, values: (_, splits) => splits.map(timeText), space: 80, ...(store.hello?.unit !== 'attempts' && { incrs: TIME_STEPS }) },
       { ...axis, size: 46, values: figure, space: 26 },

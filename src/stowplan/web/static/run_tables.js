@@ -10,12 +10,12 @@ const MAX_ROWS = 200;
 export function differenceTable(workloads) {
   const changed = workloads.filter((each) => each.placed || each.left || each.displaced || each.moved);
   if (!changed.length) return section('Pods', '', el('p', { class: 'quiet' }, 'No workload changes.'));
-  const size = (each) => (each.left || 0) * 4 + (each.placed || 0) * 2 + (each.moved || 0) + (each.displaced || 0);
+  const size = (each) => ((each.displaced || 0) + (each.placed || 0) + (each.moved || 0)) * 1000 + (each.left || 0);
   changed.sort((a, b) => size(b) - size(a));
   const shown = ['pending', 'displaced', 'placed', 'left', 'moved'].filter((name) => changed.some((each) => each[name]));
-  const heads = ['workload', ...shown, 'why'];
+  const heads = ['workload', ...shown];
   return section('Pods', plural(changed.length, 'workload'), table(heads, changed.slice(0, MAX_ROWS).map((each) => [
-    shortWorkload(each.workload), ...shown.map((name) => each[name] || 0), each.why?.text || ''])));
+    [shortWorkload(each.workload), each.why && el('small', { class: 'block quiet' }, each.why.text)], ...shown.map((name) => each[name] || 0)])));
 }
 
 /** Totals of both runs; the better one is bold where better is defined. */

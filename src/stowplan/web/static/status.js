@@ -1,6 +1,6 @@
 // States of the page around the views: connection, missing rights, an empty cluster, the source's name, figures.
 import { byId, el, replaceChildren } from './dom.js';
-import { count, duration, fullTime, percent, resourceName, timeOfDay } from './format.js';
+import { count, duration, fullTime, percent, resourceName, timeOfDay, trimmed } from './format.js';
 import { store, subscribe, sums, liveSlots } from './store.js';
 
 const KINDS = {
@@ -103,7 +103,7 @@ function figures() {
   const slots = liveSlots();
   const pods = queue?.pods ?? Math.round(sums('pods', slots)[0]) ?? hello.pods;
   const shown = [['Nodes', count(slots.length)], ['Pods', count(pods)]];
-  if (queue && hello.unit !== 'attempts') shown.push(['Pods/s', count(queue.bound)]);
+  if (queue && hello.unit !== 'attempts') shown.push(['Pods/s', queue.bound < 10 ? trimmed(queue.bound, 1) : count(queue.bound)]);
   const wait = history?.waits?.p99?.findLast?.((value) => value > 0);
   if (wait !== undefined) shown.push(['Wait p99', ...duration(wait).split(' ')]);
   for (const resource of nodes.resources) {
