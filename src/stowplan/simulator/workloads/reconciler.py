@@ -48,7 +48,10 @@ class WorkloadReconciler:
         self._create(self._controllers[type(owner)].lacking(owner))
 
     def on_workload(self, change: ObjectChange) -> None:
-        if not change.removed and change.item.metadata.uid not in self.standing:
+        if change.removed:
+            self._controllers[type(change.item)].forget(change.item)
+            self.not_created.pop(change.item.metadata.uid, None)
+        elif change.item.metadata.uid not in self.standing:
             self.expand(change.item)
 
     def on_pod(self, change: ObjectChange) -> None:

@@ -44,6 +44,10 @@ class StatefulSetController(WorkloadController):
     def lost(self, pod: api.Pod, owner: api.StatefulSet) -> None:
         self._ready.pop(owner.metadata.uid, None)
 
+    def forget(self, owner: api.StatefulSet) -> None:
+        super().forget(owner)
+        self._ready.pop(owner.metadata.uid, None)
+
     def adapted(self, owner: api.StatefulSet, template: api.PodTemplateSpec) -> api.PodTemplateSpec:
         revision = f"{owner.metadata.name}-{template_hash(template)}"
         labels = {**template.metadata.labels, _REVISION_LABEL: revision}

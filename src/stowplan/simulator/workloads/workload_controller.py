@@ -84,6 +84,11 @@ class WorkloadController(ABC):
         """A pod of the owner was deleted."""
         self._inactive_names(owner).discard(pod.metadata.name)
 
+    def forget(self, owner: Any) -> None:
+        """The owner was deleted."""
+        self._factories.pop(owner.metadata.uid, None)
+        self._inactive.pop(owner.metadata.uid, None)
+
     def count_active(self, owner: Any) -> int:
         """Number of pods of the owner that are neither finished nor terminating.
 
