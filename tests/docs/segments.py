@@ -19,6 +19,7 @@ from tests.docs.reference import (
     plugins,
     policy_names,
     python_api,
+    scenarios,
 )
 
 END = "<!-- end of the generated part -->"
@@ -41,9 +42,14 @@ MAKERS: Mapping[str, Callable[..., str]] = {
     "plugin": plugins.facts,
     "predicates": policy_names.predicates,
     "priorities": policy_names.priorities,
+    "scenario-fields": scenarios.fields,
+    "scenario-metrics": scenarios.metrics,
 }
 
-FILES: Mapping[str, Callable[[], str]] = {"docs/reference/explanation.schema.json": explanations.schema}
+FILES: Mapping[str, Callable[[], str]] = {
+    "docs/reference/explanation.schema.json": explanations.schema,
+    "docs/reference/scenario.schema.json": scenarios.schema,
+}
 """Files that are generated as a whole, by their path from the root."""
 
 _SEGMENT = re.compile(rf"(<!-- generated: ([^\n]*?) -->\n).*?({re.escape(END)})", re.DOTALL)
