@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,9 +160,13 @@ def show(file: str, seed: int | None, events: int) -> None:
     loads = offered_load(found)
     rows = [("RESOURCE", "OFFERED LOAD", "")]
     rows += [(name, f"{value:.3f}", "more than the nodes have" if value > 1 else "") for name, value in loads.items()]
-    click.echo("\n".join(aligned(rows, left=(0, 2))) if loads else "The offered load is not known.")
+    click.echo("\n".join(_trimmed(rows, (0, 2))) if loads else "The offered load is not known.")
     if events:
-        click.echo("\n" + "\n".join(aligned([("TIME", "EVENT"), *_first_events(found, seed, events)], left=(0, 1))))
+        click.echo("\n" + "\n".join(_trimmed([("TIME", "EVENT"), *_first_events(found, seed, events)], (0, 1))))
+
+
+def _trimmed(rows: Sequence[Sequence[str]], left: tuple[int, ...]) -> list[str]:
+    return [line.rstrip() for line in aligned(rows, left=left)]
 
 
 def _first_events(found: LoadedScenario, seed: int | None, count: int) -> list[tuple[str, str]]:
