@@ -106,3 +106,18 @@ def test_own_code_stays_small() -> None:
     first = {*reachable("app.js"), "index.html", "app.css", "views.css", "vendor/uplot.css"}
     assert sum(len(gzip.compress(source(name).encode(), 6)) for name in first) <= MAX_FIRST_BYTES
     assert sum(len(gzip.compress(source(name).encode(), 6)) for name in MODULES) <= MAX_OWN_BYTES
+
+
+def lightness(colour: str) -> float:
+    """L* of #rrggbb."""
+    values = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values]
+    return float(116 * (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]) ** (1 / 3) - 16)
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_stacked_series_differ_in_lightness_for_every_colour_vision(theme: int) -> None:
+    style = source("app.css")
+    names = ("unschedulable", "backoff", "active", "gated")
+    found = [lightness(re.findall(rf"--{name}: (#\w{{6}})", style)[theme]) for name in names]
+    assert all(abs(a - b) >= 15 for number, a in enumerate(found) for b in found[:number]), found

@@ -114,10 +114,11 @@ def test_restarted_server_is_noticed_and_found_again(
 def test_browser_without_event_source_polls(visit: Callable[..., Visit], site: Site, browser: object) -> None:
     visitor = visit()
     visitor.context.add_init_script("delete window.EventSource;")
+    visitor.page.clock.install()
     visitor.page.reload()
     expect(visitor.page.locator("html")).to_have_attribute("data-connection", "polling")
     with visitor.page.expect_response("**/api/v1/map", timeout=12_000):
-        pass
+        visitor.page.clock.fast_forward(5100)
 
 
 def test_server_without_a_free_stream_is_polled(visit: Callable[..., Visit]) -> None:

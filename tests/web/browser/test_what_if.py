@@ -41,6 +41,15 @@ def test_drain_from_the_page_of_a_node_and_compare(
     expect(page.locator("#page canvas")).to_have_count(2)
     visitor.screenshot(artefacts, "compare")
     assert page.evaluate(AXE) == []
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    visitor.screenshot(artefacts, "compare-390-dark")
+    assert page.evaluate(AXE) == []
+    page.go_back()
+    expect(page.locator("#panel h1")).to_contain_text("What if")
+    assert page.evaluate(AXE) == []
+    page.go_forward()
+    page.set_viewport_size({"width": 1600, "height": 940})
     page.get_by_role("radio", name="difference").check()
     expect(page.locator("#page canvas")).to_have_count(1)
 
