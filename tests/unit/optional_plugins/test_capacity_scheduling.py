@@ -10,7 +10,7 @@ from tests.unit.optional_plugins.test_registry import configuration
 from stowplan.cache import Cluster
 from stowplan.evaluation.evaluator import evaluate
 from stowplan.framework import CycleState
-from stowplan.optional_plugins.capacity_scheduling.quotas import NamespaceUsage
+from stowplan.optional_plugins.capacity_scheduling.quotas import NamespaceUsage, Quota
 
 NAME = "CapacityScheduling"
 ENABLED = {
@@ -183,6 +183,7 @@ def test_usage_follows_the_pods() -> None:
     random = Random(5)
     made = World([node(f"n{i}", cpu="100") for i in range(8)])
     usage = NamespaceUsage(made.cluster)
+    counted = {namespace: Quota(namespace, {}, {}) for namespace in "ab"}
     present: dict[str, Json] = {}
     for step in range(400):
         if present and random.random() < 0.45:
@@ -193,7 +194,9 @@ def test_usage_follows_the_pods() -> None:
             present[f"p{step}"] = item
             made.add_pod(item)
         if random.random() < 0.3:
-            assert _sums(usage) == _plain_sums(made.cluster)
+            plain = _plain_sums(made.cluster)
+            assert _sums(usage) == plain
+            assert usage.sum_over(counted).get("cpu", 0) == plain.get("a", 0) + plain.get("b", 0)
     made.cluster.remove_node("n3")
     assert _sums(usage) == _plain_sums(made.cluster)
 

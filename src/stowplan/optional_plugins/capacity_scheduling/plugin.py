@@ -24,15 +24,16 @@ _GLOBAL_QUOTA = fwk.Status(fwk.Code.Unschedulable, "global quota max exceeded", 
 class QuotaState:
     """The quotas as one scheduling cycle sees them: pods of a what-if included."""
 
-    def __init__(self, quotas: Mapping[str, Quota], total_min: Amounts, used: Mapping[str, Mapping[str, int]]) -> None:
+    def __init__(self, quotas: Mapping[str, Quota], total_min: Amounts, usage: NamespaceUsage) -> None:
         self.quotas = quotas
         self._total_min = total_min
-        self._used = used
+        self._usage = usage
+        self._used = usage.totals()
         self._moved: dict[str, Amounts] = {}
         """Amounts of a what-if by namespace."""
 
     def clone(self) -> QuotaState:
-        twin = QuotaState(self.quotas, self._total_min, self._used)
+        twin = QuotaState(self.quotas, self._total_min, self._usage)
         twin._moved = {namespace: dict(moved) for namespace, moved in self._moved.items()}
         return twin
 
@@ -60,9 +61,9 @@ class QuotaState:
         return exceeds(self.total_used(request), self._total_min, 0)
 
     def total_used(self, request: Mapping[str, int]) -> Amounts:
-        total = dict(request)
-        for namespace in self.quotas:
-            add(total, self.used(namespace))
+        total = dict(self._usage.sum_over(self.quotas))
+        for part in (request, *self._moved.values()):
+            add(total, part)
         return total
 
     def total_min(self, resource: str) -> int:
@@ -205,7 +206,7 @@ class CapacityScheduling(PreemptionPlugin):
         current: QuotaState | None = state.get(NAME)
         if current is None:
             quotas = self._quotas.by_namespace()
-            current = QuotaState(quotas, self._quotas.total_min, self._usage.totals())
+            current = QuotaState(quotas, self._quotas.total_min, self._usage)
             state.write(NAME, current)
         return current
 

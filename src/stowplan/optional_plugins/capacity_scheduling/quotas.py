@@ -99,14 +99,27 @@ class NamespaceUsage(KeptBySlot[None]):
         super().__init__(cluster.nodes)
         self._by_slot: list[dict[str, Amounts]] = []
         self._totals: dict[str, Amounts] = {}
+        self._counted: Mapping[str, Quota] = {}
+        self._sum: Amounts = {}
+        """Of the namespaces in `_counted`."""
 
     def totals(self) -> Mapping[str, Mapping[str, int]]:
+        """By namespace."""
         self.refresh(None)
         return self._totals
 
+    def sum_over(self, namespaces: Mapping[str, Quota]) -> Mapping[str, int]:
+        """Of all these namespaces; kept for the same mapping."""
+        self.refresh(None)
+        if namespaces is not self._counted:
+            self._counted, self._sum = namespaces, {}
+            for namespace in namespaces:
+                add(self._sum, self._totals.get(namespace, {}))
+        return self._sum
+
     def rebuild(self, context: None = None) -> None:
         self._by_slot = [{} for _ in range(self.nodes.capacity)]
-        self._totals = {}
+        self._totals, self._sum = {}, {}
         self.repair_many(np.arange(self.nodes.high))
 
     def repair_many(self, slots: Slots, context: None = None) -> None:
@@ -120,6 +133,8 @@ class NamespaceUsage(KeptBySlot[None]):
         for sign, part in ((-1, before), (1, after)):
             for namespace, used in part.items():
                 add(self._totals.setdefault(namespace, {}), used, sign)
+                if namespace in self._counted:
+                    add(self._sum, used, sign)
 
 
 def _used_on(info: NodeInfo) -> dict[str, Amounts]:
