@@ -58,7 +58,8 @@ ResourceSliceSpec driver|ScopedResourceSelectorRequirement scope_name operator|S
 StorageClass provisioner parameters volume_binding_mode|Taint key effect|Toleration key operator effect
 TopologySelectorLabelRequirement key
 TopologySpreadConstraint topology_key when_unsatisfiable node_affinity_policy node_taints_policy match_label_keys
-ElasticQuotaSpec min max|NodeResourceTopology topology_policies|TopologyAttribute name value
+CoschedulingPodGroupSpec min_resources|ElasticQuotaSpec min max
+NodeResourceTopology topology_policies|TopologyAttribute name value
 TopologyZone name type|ZoneCost name|ZoneResource name capacity allocatable available
 VolumeAttachmentSpec attacher|VolumeResourceRequirements requests limits
 """

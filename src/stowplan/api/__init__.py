@@ -16,6 +16,7 @@ from stowplan.api.apps import *
 from stowplan.api.batch import *
 from stowplan.api.codec import DecodeError as DecodeError
 from stowplan.api.core import *
+from stowplan.api.coscheduling import *
 from stowplan.api.device import *
 from stowplan.api.elastic_quota import *
 from stowplan.api.kinds import *

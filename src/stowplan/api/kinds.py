@@ -7,6 +7,7 @@ from stowplan.api import codec
 from stowplan.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from stowplan.api.batch import CronJob, Job
 from stowplan.api.core import Event, Lease, Namespace, PriorityClass, ReplicationController, Service
+from stowplan.api.coscheduling import CoschedulingPodGroup
 from stowplan.api.device import DeviceClass, DeviceTaintRule, ResourceSlice
 from stowplan.api.elastic_quota import ElasticQuota
 from stowplan.api.limits import HorizontalPodAutoscaler, LimitRange, ResourceQuota
@@ -38,6 +39,9 @@ class Kind(NamedTuple):
     """Converts plain data of an earlier API version to the shape of the struct; None if they have the same shape."""
     custom: bool = False
     """Whether a CustomResourceDefinition defines the kind, so that most clusters do not have it."""
+
+    wire_name: str = ""
+    """The kind in objects, if another kind has the same name."""
 
     @property
     def event_resource(self) -> str:
@@ -110,6 +114,16 @@ _KINDS = (
         "horizontalpodautoscalers",
         True,
         None,
+    ),
+    Kind(
+        "CoschedulingPodGroup",
+        CoschedulingPodGroup,
+        "scheduling.x-k8s.io/v1alpha1",
+        "podgroups",
+        True,
+        "coschedulingpodgroups",
+        custom=True,
+        wire_name="PodGroup",
     ),
     Kind(
         "ElasticQuota",

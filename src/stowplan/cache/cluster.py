@@ -50,7 +50,9 @@ class Footprint:
         )
 
 
-_NOT_READ_BY_FILTERS = frozenset((api.PodDisruptionBudget, api.PodGroup, api.ElasticQuota, api.NodeResourceTopology))
+_NOT_READ_BY_FILTERS = frozenset(
+    (api.PodDisruptionBudget, api.PodGroup, api.CoschedulingPodGroup, api.ElasticQuota, api.NodeResourceTopology)
+)
 """Kinds that filters and scores of default plugins do not read. Budgets matter to preemption alone, PodGroups to the
 cycles of their groups, the others to optional plugins."""
 

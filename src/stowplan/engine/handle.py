@@ -28,6 +28,15 @@ class EngineHandle(ProfileHandle):
     def now(self) -> float:
         return self._state.wall_clock()
 
+    def is_pending(self, pod: Pod) -> bool:
+        return pod.uid in self._state.pending
+
+    def pending_pods(self) -> Iterable[Pod]:
+        return [known.pod for known in self._state.pending.values()]
+
+    def is_deciding(self) -> bool:
+        return self._state.deciding
+
     def emit(self, event: EmitEvent) -> None:
         self._state.defer(lambda: self._state.outbox.append(event))
 

@@ -53,6 +53,7 @@ class ClusterCase(msgspec.Struct, kw_only=True):
     deviceclasses: tuple[api.DeviceClass, ...] = ()
     resourceslices: tuple[api.ResourceSlice, ...] = ()
     priorityclasses: tuple[api.PriorityClass, ...] = ()
+    coschedulingpodgroups: tuple[api.CoschedulingPodGroup, ...] = ()
     elasticquotas: tuple[api.ElasticQuota, ...] = ()
     noderesourcetopologies: tuple[api.NodeResourceTopology, ...] = ()
 

@@ -9,6 +9,7 @@ from stowplan.framework import Plugin
 
 MODULES = {
     "CapacityScheduling": "capacity_scheduling",
+    "Coscheduling": "coscheduling",
     "LoadVariationRiskBalancing": "trimaran.load_variation_risk_balancing",
     "LowRiskOverCommitment": "trimaran.low_risk_over_commitment",
     "FractionalGPU": "fractional_gpu",

@@ -14,6 +14,8 @@ from stowplan.framework import Action, Plugin, Status, implements
 from stowplan.framework.points import RUN_POINTS, implements_point
 from stowplan.optional_plugins.registry import MODULES, optional_classes
 from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime.profile.build import instantiate
+from stowplan.runtime.profile.handle import ProfileHandle
 
 ROOMS = ("stowplan.plugins", "stowplan.optional_plugins")
 _SUMS = (Action.Update, Action.All)
@@ -70,9 +72,10 @@ def _statuses(plugin: type[Plugin]) -> Iterator[Status]:
 def _instances() -> dict[str, Plugin]:
     """Each plugin as built by the default profile, and the optional ones that register for events."""
     optional = optional_classes(name for name in MODULES if implements(_class(name), "events_to_register"))
-    worlds = (World(), *(World(plugins={name: kind}) for name, kind in optional.items()))
-    points = [plugins for world in worlds for plugins in world.profile.points.values()]
-    return {plugin.name: plugin for plugins in points for plugin in plugins}
+    world = World()
+    handle = ProfileHandle("default-scheduler", world.cluster, world.nominator)
+    found: dict[str, Plugin] = {name: instantiate(kind, name, None, handle) for name, kind in optional.items()}
+    return found | {plugin.name: plugin for plugins in world.profile.points.values() for plugin in plugins}
 
 
 def _class(name: str) -> type[Plugin]:

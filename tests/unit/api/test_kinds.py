@@ -12,7 +12,7 @@ def test_every_list_of_a_case_has_a_kind() -> None:
     core = "pods nodes namespaces services replicationcontrollers pvcs pvs"
     storage = "storageclasses csinodes csidrivers csistoragecapacities volumeattachments"
     devices = "resourceclaims resourceclaimtemplates deviceclasses resourceslices"
-    custom = "priorityclasses elasticquotas noderesourcetopologies"
+    custom = "priorityclasses coschedulingpodgroups elasticquotas noderesourcetopologies"
     assert set(CASE_LISTS) == {
         *custom.split(),
         *core.split(),

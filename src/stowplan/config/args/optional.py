@@ -7,7 +7,7 @@ from typing import Self
 
 import msgspec
 
-from stowplan.api.meta import Int64
+from stowplan.api.meta import Int32, Int64
 from stowplan.config.args.fractional_gpu import FractionalGPUArgs
 from stowplan.config.args.in_tree import (
     LEAST_ALLOCATED,
@@ -76,6 +76,25 @@ class CapacitySchedulingArgs(PluginArgs, frozen=True, kw_only=True):
 
     def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
         _check_choice("unlistedMax", self.unlisted_max, (ZERO, UNLIMITED), path, problems)
+
+
+class CoschedulingArgs(PluginArgs, frozen=True, kw_only=True):
+    """Times of groups, and the share of missing members with which a group is not rejected."""
+
+    permit_waiting_time_seconds: Int64 = 60
+    pod_group_backoff_seconds: Int64 = 0
+    pod_group_reject_percentage: Int32 = 10
+
+    def check(self, path: str, problems: Problems, release: Release = LATEST) -> None:
+        for field, seconds in (
+            ("permitWaitingTimeSeconds", self.permit_waiting_time_seconds),
+            ("podGroupBackoffSeconds", self.pod_group_backoff_seconds),
+        ):
+            if seconds < 0:
+                problems.invalid(f"{path}.{field}", seconds, "must be greater than 0")
+        if not 0 <= self.pod_group_reject_percentage <= 100:
+            value = self.pod_group_reject_percentage
+            problems.invalid(f"{path}.podGroupRejectPercentage", value, "must be between 0 and 100")
 
 
 class NodeMetadataArgs(PluginArgs, frozen=True, kw_only=True):
@@ -166,6 +185,7 @@ class PreemptionTolerationArgs(DefaultPreemptionArgs, frozen=True, kw_only=True)
 
 OPTIONAL_ARGS: dict[str, type[PluginArgs]] = {
     "CapacityScheduling": CapacitySchedulingArgs,
+    "Coscheduling": CoschedulingArgs,
     "LoadVariationRiskBalancing": LoadVariationRiskBalancingArgs,
     "LowRiskOverCommitment": LowRiskOverCommitmentArgs,
     "FractionalGPU": FractionalGPUArgs,

@@ -37,6 +37,18 @@ class InTreeHandle(Protocol):
         """All nominated pods, by node name and uid."""
         ...
 
+    def is_pending(self, pod: Pod) -> bool:
+        """Whether the pod exists and has no node yet. Without a running scheduler, no other pod is known to."""
+        ...
+
+    def pending_pods(self) -> Iterable[Pod]:
+        """All pods without a node, gated ones included. Empty without a running scheduler."""
+        ...
+
+    def is_deciding(self) -> bool:
+        """Whether the scheduler applies the decision under way; False for explanations and simulations of changes."""
+        ...
+
     def preempt_by(
         self,
         state: CycleState,

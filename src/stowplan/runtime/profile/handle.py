@@ -69,6 +69,15 @@ class ProfileHandle:
     def nominations(self) -> Mapping[str, Mapping[str, Pod]]:
         return self._nominator.by_node
 
+    def is_pending(self, pod: Pod) -> bool:
+        return False
+
+    def pending_pods(self) -> Iterable[Pod]:
+        return ()
+
+    def is_deciding(self) -> bool:
+        return False
+
     def preempt(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status], limit: tuple[int, int]
     ) -> PostFilterResult | str:

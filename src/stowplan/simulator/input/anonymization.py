@@ -37,6 +37,7 @@ _ROLES_OF_KINDS = {
     "CSINode": "node",
     "ResourceSlice": "node",
     "NodeResourceTopology": "node",
+    "CoschedulingPodGroup": "value",
     "Namespace": "namespace",
     "CSIDriver": "driver",
     "PersistentVolume": "volume",

@@ -28,6 +28,9 @@ _NOT_SIMULATED = ("DeviceTaintRule", "Event", "Lease")
 SIMULATED: dict[str, api.Kind] = {name: kind for name, kind in api.KINDS.items() if name not in _NOT_SIMULATED}
 """Kinds that a simulation uses, by name."""
 
+_RENAMED = {(kind.wire_name, kind.api_version.partition("/")[0]): kind for kind in SIMULATED.values() if kind.wire_name}
+"""Kinds whose name in manifests is that of another kind, by name and group."""
+
 _Items: Any = list[msgspec.Raw] | None
 
 
@@ -184,7 +187,7 @@ def _find_kind(name: str, api_version: str) -> api.Kind | None:
     """The simulated kind of that name and group, if there is one."""
     kind = SIMULATED.get(name)
     if kind is None or (api_version and _group(api_version) != _group(kind.api_version)):
-        return None
+        return _RENAMED.get((name, _group(api_version)))
     return kind
 
 
