@@ -43,6 +43,10 @@ COMMANDS = {
     "compare": CommandEntry(
         "stowplan.cli.compare", "compare", "Compare configurations on a scenario, over several seeds."
     ),
+    "record": CommandEntry("stowplan.cli.record", "record", "Record what happens in a cluster into a file."),
+    "replay": CommandEntry(
+        "stowplan.cli.replay", "replay", "Decide again about the pods of a recording or a live cluster."
+    ),
     "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
         "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."

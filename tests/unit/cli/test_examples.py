@@ -26,6 +26,8 @@ ENDLESS = (
     "snapshot",
     "what-if",
     "diff",
+    "record",
+    "replay",
 )
 """Commands that serve, call others or measure, or have a status other than 0: only options and arguments are parsed."""
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

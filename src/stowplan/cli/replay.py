@@ -1,0 +1,158 @@
+"""`stowplan replay`: decides again about the pods of a recording, or of a live cluster as a shadow."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stowplan.cli.command import Command
+from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.streams import aligned
+from stowplan.errors import InputError
+
+if TYPE_CHECKING:
+    from stowplan.study.shadow import Shadow
+
+EXIT_DIFFERENT = 1
+_MAX_SHOWN = 20
+
+
+@click.command(cls=Command)
+@click.argument("file", metavar="[FILE]", default="")
+@click.option(
+    "--from-cluster", is_flag=True, help="Follow a live cluster as a shadow of its scheduler, in place of FILE."
+)
+@click.option(
+    "--kubeconfig", default="", metavar="FILE", help="With --from-cluster: kubeconfig; default as for kubectl."
+)
+@click.option("--context", default="", metavar="NAME", help="With --from-cluster: context of the kubeconfig.")
+@click.option(
+    "--for", "length", default="10m", show_default=True, metavar="TIME", help="With --from-cluster: how long."
+)
+@click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
+@plugin_option
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if a pod would be elsewhere or wait.")
+@click.option("--all", "everything", is_flag=True, help="List every difference.")
+@click.option(
+    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
+)
+def replay(
+    file: str,
+    from_cluster: bool,
+    kubeconfig: str,
+    context: str,
+    length: str,
+    config_file: str | None,
+    plugins: tuple[str, ...],
+    exit_code: bool,
+    everything: bool,
+    output: str,
+) -> None:
+    """Decide again about each pod that was bound in a recording FILE, with another configuration or plugin.
+
+    Each decision is made on the state just before the binding, and the binding of the recording is then followed, so
+    one difference does not cause the next. Nodes with equal totals are ties. With --from-cluster the bindings of a live
+    cluster are followed: a shadow of its scheduler, which only reads.
+
+    \b
+    Examples:
+      stowplan record monday.rec.gz --for 2h
+      stowplan replay monday.rec.gz --config packed.yaml
+      stowplan replay --from-cluster --for 30m --plugin ./rack_care.py
+
+    Exit status: 0 replayed, 1 with --exit-code: there are differences, 2 the input is invalid.
+    """
+    from stowplan.cli.profiles import load_config
+    from stowplan.plugins.registry import REGISTRY
+    from stowplan.study.shadow import ELSEWHERE, WAITS, Shadow
+
+    if bool(file) == from_cluster:
+        raise click.UsageError("Give a recording (FILE), or --from-cluster.")
+    registered = load_plugins(plugins)
+    now = _Clock()
+    shadow = Shadow(load_config(config_file, registered), {**REGISTRY, **registered}, now)
+    if from_cluster:
+        _follow(shadow, now, kubeconfig, context, length)
+    else:
+        _replay_file(shadow, now, file)
+    _print(shadow, output, everything=everything)
+    if exit_code and (shadow.counts[ELSEWHERE] or shadow.counts[WAITS]):
+        click.get_current_context().exit(EXIT_DIFFERENT)
+
+
+class _Clock:
+    """The time of the recording, in seconds since its start."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> None:
+    from stowplan.study.cluster_recording import ClusterRecording
+
+    recording = ClusterRecording(Path(file))
+    for change, item in recording.changes():
+        clock.now = change.time
+        if item is not None and change.removed:
+            shadow.remove(item)
+        elif item is not None:
+            shadow.put(item)
+    if not recording.complete:
+        click.echo(f"stowplan: {file}: the recording is not complete; replayed up to {clock.now:.0f} s", err=True)
+
+
+def _follow(shadow: Shadow, clock: _Clock, kubeconfig: str, context: str, length: str) -> None:
+    from stowplan.cli.record import watch
+    from stowplan.cluster.kubeconfig import load_connection
+    from stowplan.simulator.scenario.quantities import seconds_of
+
+    try:
+        seconds = seconds_of(length)
+    except ValueError as error:
+        raise InputError(f"--for {length}: {error}") from error
+    began = time.time()
+
+    class Sink:
+        def put(self, kind: Any, items: list[Any]) -> None:
+            clock.now = time.time() - began
+            for item in items:
+                shadow.put(item[0] if isinstance(item, tuple) else item)
+
+        def removed(self, kind: Any, items: list[Any]) -> None:
+            clock.now = time.time() - began
+            for item in items:
+                shadow.remove(item)
+
+    connection = load_connection(kubeconfig, context=context)
+    asyncio.run(watch(connection, Sink(), seconds, lambda: None, lambda: False))
+
+
+def _print(shadow: Shadow, output: str, *, everything: bool) -> None:
+    counts = shadow.counts
+    if output == "json":
+        import msgspec
+
+        document = {"bound": sum(counts.values()), "verdicts": dict(counts),
+                    "differences": [each._asdict() for each in shadow.decisions]}  # fmt: skip
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        return
+    click.echo(f"{sum(counts.values()):,} pods were bound: " + (
+        ", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()) or "none"))  # fmt: skip
+    if shadow.decisions:
+        rows = [("TIME", "POD", "BOUND TO", "WOULD BE ON", "POINTS", "VERDICT")]
+        shown = shadow.decisions if everything else shadow.decisions[:_MAX_SHOWN]
+        rows += [
+            (f"{each.time:.1f}", each.pod, each.bound, each.chosen or "-", f"+{each.points}", each.verdict)
+            for each in shown
+        ]
+        click.echo("\n".join(line.rstrip() for line in aligned(rows, left=(1, 2, 3, 5))))
+        if len(shown) < len(shadow.decisions):
+            click.echo(f"and {len(shadow.decisions) - len(shown):,} more; --all lists them")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.unit.simulator.simulated_cluster import node, pod
+
+from stowplan import api
+from stowplan.cli.main import cli
+from stowplan.errors import InputError
+from stowplan.study.cluster_recording import ClusterRecording, RecordingWriter
+
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+PACKED = (
+    "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, "
+    "resources: [{name: cpu, weight: 1}]}}}]}]\n"
+)
+
+
+def made(name: str, on: str = "", cpu: str = "1") -> Any:
+    return pod(name, on, uid=name, namespace="default", requests={"cpu": cpu})
+
+
+def write(file: Path, *, max_bytes: int = 2**20) -> RecordingWriter:
+    """Two nodes; n1 has a pod of 2 cores. A pod of 1 core is bound to n2, then one of 8 to n1, which is too small."""
+    times = iter(range(100, 200))
+    writer = RecordingWriter(file, "test", lambda: float(next(times)), max_bytes)
+    writer.put(api.KINDS["Node"], [(node("n1"), None), (node("n2"), None)])
+    writer.put(api.KINDS["Pod"], [(made("old", "n1", "2"), None)])
+    writer.listed()
+    for name, target, cpu in (("a", "n2", "1"), ("b", "n1", "8")):
+        writer.put(api.KINDS["Pod"], [(made(name, "", cpu), None)])
+        writer.put(api.KINDS["Pod"], [(made(name, target, cpu), None)])
+    writer.removed(api.KINDS["Pod"], [made("a", "n2")])
+    writer.close()
+    return writer
+
+
+def call(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["replay", *args])
+
+
+def test_a_recording_is_replayed_with_the_same_and_another_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "r.gz"
+    assert write(file).changes == 8
+    assert file.stat().st_mode & 0o777 == 0o600
+    (tmp_path / "packed.yaml").write_text(CONFIG + PACKED)
+    same = call(str(file))
+    assert same.exit_code == 0, same.output
+    assert same.stdout.splitlines()[0] == "2 pods were bound: 1 same, 1 waits"
+    packed = json.loads(call(str(file), "--config", str(tmp_path / "packed.yaml"), "-o", "json").stdout)
+    assert packed["verdicts"] == {"elsewhere": 1, "waits": 1}
+    first = packed["differences"][0]
+    assert (first["pod"], first["bound"], first["chosen"]) == ("default/a", "n2", "n1")
+    assert first["points"] > 0
+    assert call(str(file), "--exit-code").exit_code == 1
+
+
+def test_a_recording_that_is_cut_is_replayed_up_to_there(tmp_path: Path) -> None:
+    file = tmp_path / "r.gz"
+    write(file)
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) - 20])
+    found = call(str(file))
+    assert found.exit_code == 0
+    assert "the recording is not complete" in found.stderr
+
+
+def test_the_size_is_bounded(tmp_path: Path) -> None:
+    writer = write(tmp_path / "r.gz", max_bytes=1)
+    assert writer.full
+    assert writer.changes == 1
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"text", gzip.compress(b"{}\n"), gzip.compress(b'{"kind":"X","version":1}\n')]
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "r.gz"
+    file.write_bytes(content)
+    with pytest.raises(InputError):
+        ClusterRecording(file)
+    assert call(str(file)).exit_code == 2
+    assert len(call(str(file)).stderr.splitlines()) == 1
+
+
+def test_a_later_version_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "r.gz"
+    file.write_bytes(gzip.compress(b'{"kind":"StowplanRecording","version":9}\n'))
+    with pytest.raises(InputError, match="a recording of version 9"):
+        ClusterRecording(file)
+
+
+def test_a_full_disk_is_one_line() -> None:
+    with pytest.raises(InputError, match="No space left on device"):
+        write_much()
+
+
+def write_much() -> None:
+    writer = RecordingWriter(Path("/dev/full"), "test", lambda: 0.0, 2**30)
+    try:
+        for number in range(5000):
+            writer.put(api.KINDS["Pod"], [(made(f"pod-{number}-{hash(str(number))}"), None)])
+    finally:
+        writer.close()
+
+
+def test_usage() -> None:
+    assert call().exit_code == 2
+    assert call("x", "--from-cluster").exit_code == 2
