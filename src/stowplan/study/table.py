@@ -81,7 +81,8 @@ class ResultTable:
     def __getitem__(self, column: str) -> NDArray[Any]:
         """A column: numbers as float64 with nan for missing values, texts as objects."""
         index = self.columns.index(column)
-        parts = [_array(block[index]) for block in self.blocks()]
+        texts: dict[Any, Any] = {}
+        parts = [_array(block[index], texts) for block in self.blocks()]
         if not parts:
             return np.empty(0)
         kind = object if any(part.dtype == object for part in parts) else np.float64
@@ -120,7 +121,8 @@ class ResultTable:
         return f"<table><tr>{head}</tr>{''.join(shown)}</table><p>{len(self):,} rows</p>"
 
 
-def _array(values: list[Any]) -> NDArray[Any]:
+def _array(values: list[Any], texts: dict[Any, Any]) -> NDArray[Any]:
+    """Equal texts are one object, so that a column of few different texts takes 8 bytes a row."""
     if any(isinstance(value, str) for value in values):
-        return np.array(values, dtype=object)
+        return np.array([texts.setdefault(value, value) for value in values], dtype=object)
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
