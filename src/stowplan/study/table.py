@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _ROWS_PER_BLOCK = 4096
-_MAX_BYTES_IN_MEMORY = 8 * 2**20
+_MAX_BYTES_IN_MEMORY = 2**20
 _COMPRESSION_LEVEL = 1
 _SHOWN_ROWS = 10
 
