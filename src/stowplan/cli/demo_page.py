@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from math import isfinite
 
 from stowplan._version import __version__
 from stowplan.cli.progress import Progress
+from stowplan.cli.scenario_run import load, plugins_of
 from stowplan.cli.state import ClusterLogin, RunOptions, State, StateOptions, open_state
 from stowplan.cli.streams import print_notes
 from stowplan.cli.web import WebOptions, serve_state
@@ -21,12 +23,12 @@ from stowplan.simulator.demo import ScenarioRun, load_scenario
 from stowplan.simulator.input import Input
 from stowplan.simulator.report.recorder import RunRecorder
 from stowplan.simulator.scenario import ScenarioSimulation
-from stowplan.simulator.scenario import load_scenario as load_timed_scenario
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.timeline import RunTimeline
 from stowplan.study.run import RunSettings, load_config
 
 _PROGRESS_STEPS = 500
+_UNKNOWN_HORIZON_STEP_SECONDS = 3600.0
 
 
 def serve_scenario(
@@ -50,9 +52,10 @@ def scenario_state(nodes: int, config: KubeSchedulerConfiguration, plugins: Mapp
     return simulated_state("demo", run.simulation, run.recorder, config, plugins)
 
 
-def timeline_state(file: str, config_file: str | None, plugins: Mapping[str, Factory], seed: int | None) -> State:
+def timeline_state(file: str, config_file: str | None, given: tuple[str, ...], seed: int | None) -> State:
     """The state at the end of a scenario over time, with its timeline. Raises StowplanError."""
-    scenario = load_timed_scenario(file)
+    scenario = load(file)
+    plugins = plugins_of(scenario, given)
     _, config = load_config(scenario, RunSettings(config_file, plugins))
     timeline = RunTimeline(by_attempts=False)
     recorder = RunRecorder(timeline=timeline)
@@ -61,10 +64,12 @@ def timeline_state(file: str, config_file: str | None, plugins: Mapping[str, Fac
     recorder.attach(run.api_server)
     timeline.begin(run.simulation)
     with Progress() as progress:
-        progress.start("simulating the scenario", total=int(scenario.horizon.time))
+        horizon = scenario.horizon.time
+        progress.start("simulating the scenario", total=int(horizon) if isfinite(horizon) else None)
+        step = max(1.0, horizon / _PROGRESS_STEPS) if isfinite(horizon) else _UNKNOWN_HORIZON_STEP_SECONDS
         while not run.finished:
             before = run.now
-            run.run_until(before + max(1.0, scenario.horizon.time / _PROGRESS_STEPS))
+            run.run_until(before + step)
             progress.reach(int(run.now))
             if run.now <= before:
                 break

@@ -16,6 +16,7 @@ import click
 
 from stowplan.cli.command import Command
 from stowplan.cli.plugins import load_plugins
+from stowplan.cli.scenario_run import is_scenario
 from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ class WebOptions(NamedTuple):
     metavar="FILE",
     help="Show a run that 'simulate' or another command wrote with -o html; given twice, compare both.",
 )
-@click.option("--scenario", default="", metavar="FILE", help="Run a scenario over simulated time, and replay it.")
-@click.option("--seed", type=int, help="With --scenario: in place of the scenario's seed.")
+@click.option("--seed", type=int, help="With -f SCENARIO: in place of the scenario's seed.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -86,7 +86,6 @@ class WebOptions(NamedTuple):
 def web(
     request: StateRequest,
     recordings: tuple[str, ...],
-    scenario: str,
     seed: int | None,
     port: int | None,
     open_browser: bool,
@@ -108,24 +107,24 @@ def web(
       stowplan web -f cluster.yaml --open
       stowplan web --from cluster.json.gz
       stowplan web --recording run.html
-      stowplan web --scenario week.yaml
+      stowplan web -f scenario.yaml
       stowplan web --from-cluster
       stowplan web --from https://10.0.0.7:10259
 
-    With -f the manifests are simulated. --from-cluster watches a cluster of any scheduler and explains pending pods by
-    the filters of --config. With --from URL a running 'stowplan scheduler' answers, with its queue and its history; the
-    credentials of the kubeconfig are sent, and the account needs permission to get the non-resource URL /insight/v1/*
-    and to list pods in all namespaces.
+    With -f the manifests are simulated; a FILE of kind Scenario runs over simulated time. --from-cluster watches a
+    cluster of any scheduler and explains pending pods by the filters of --config. With --from URL a running 'stowplan
+    scheduler' answers, with its queue and its history; the credentials of the kubeconfig are sent, and the account
+    needs permission to get the non-resource URL /insight/v1/* and to list pods in all namespaces.
     """
     _check_address(address, certificate_file, key_file, plain_http)
     options = WebOptions(address, port, allowed_hosts, certificate_file, key_file, open_browser)
-    if recordings or scenario:
-        if request.base or request.origin or request.from_cluster or request.names or (recordings and scenario):
-            raise click.UsageError("--recording and --scenario have a state of their own; leave out the other one.")
-        if scenario:
-            _serve_scenario(scenario, request, seed, options)
-        else:
-            _serve_recordings(recordings, options)
+    if recordings:
+        if request.base or request.origin or request.from_cluster or request.names:
+            raise click.UsageError("--recording has a state of its own; leave out the other one.")
+        _serve_recordings(recordings, options)
+        return
+    if not (request.base or request.origin or request.from_cluster) and is_scenario(request.names):
+        _serve_scenario(request, seed, options)
         return
     remote = request.remote()
     if remote is not None:
@@ -149,11 +148,11 @@ def serve_state(state: State, options: WebOptions) -> None:
             _wait()
 
 
-def _serve_scenario(file: str, request: StateRequest, seed: int | None, options: WebOptions) -> None:
+def _serve_scenario(request: StateRequest, seed: int | None, options: WebOptions) -> None:
     """The page of a scenario, which runs first."""
     from stowplan.cli.demo_page import timeline_state
 
-    serve_state(timeline_state(file, request.config_file, load_plugins(request.plugins), seed), options)
+    serve_state(timeline_state(request.names[0], request.config_file, request.plugins, seed), options)
 
 
 def _serve_recordings(files: tuple[str, ...], options: WebOptions) -> None:

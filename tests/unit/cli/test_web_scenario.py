@@ -1,4 +1,4 @@
-"""`stowplan web --scenario`: a scenario over simulated time, replayed by the page."""
+"""`stowplan web -f` with a Scenario: a scenario over simulated time, replayed by the page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ workloads:
 def test_a_scenario_has_a_timeline_in_seconds(tmp_path: Path) -> None:
     file = tmp_path / "hours.yaml"
     file.write_text(SCENARIO)
-    state, owner = timeline_state(str(file), None, {}, None), ThreadOwner()
+    state, owner = timeline_state(str(file), None, (), None), ThreadOwner()
     try:
         source = state_source(state, owner)
         hello = asyncio.run(source.hello())
@@ -56,6 +56,8 @@ def test_a_scenario_has_a_timeline_in_seconds(tmp_path: Path) -> None:
     assert 0 < counts[wire.FAILED] <= pods.number, "failures that repeat are recorded once"
 
 
-def test_a_scenario_is_a_state_of_its_own(tmp_path: Path) -> None:
-    result = CliRunner().invoke(cli, ["web", "--scenario", "x.yaml", "-f", "y.yaml"])
-    assert (result.exit_code, "a state of their own" in result.output) == (2, True)
+def test_a_scenario_with_a_fault_gets_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "hours.yaml"
+    file.write_text(SCENARIO.replace("every: 5m", "every: soon"))
+    result = CliRunner().invoke(cli, ["web", "-f", str(file)])
+    assert (result.exit_code, "arrivals.every" in result.output) == (2, True)
