@@ -15,6 +15,9 @@ from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.tls import Trust
+from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration
+from stowplan.config import read as read_config
+from stowplan.config.releases import Release
 from stowplan.errors import ConfigError, InputError
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
 from stowplan.insight.workloads import workload_reference
@@ -51,6 +54,12 @@ class _State(msgspec.Struct):
     state: str = "placed"
 
 
+class _ConfigText(msgspec.Struct):
+    """The part of the page's `config` that is a KubeSchedulerConfiguration."""
+
+    yaml: str
+
+
 class RemoteScheduler:
     """A running scheduler. Methods raise ClusterError or InputError of one line."""
 
@@ -64,6 +73,11 @@ class RemoteScheduler:
     def check(self) -> None:
         """Raises ClusterError if the scheduler does not serve the page to this account."""
         self._get("page", "hello")
+
+    def configuration(self, release: Release) -> KubeSchedulerConfiguration:
+        """Raises ConfigError if it has plugins of other authors, whose code is not known here."""
+        text = msgspec.json.decode(self._get("page", "config"), type=_ConfigText).yaml
+        return read_config(text, "the scheduler's configuration", IN_TREE_PLUGINS, release=release).config
 
     @property
     def namespace(self) -> str:

@@ -128,7 +128,7 @@ def web(
         return
     remote = request.remote()
     if remote is not None:
-        _serve_scheduler(remote, options)
+        _serve_scheduler(remote, request, options)
     elif request.from_cluster and not request.names:
         _serve_cluster(request, options)
     else:
@@ -170,14 +170,17 @@ def _serve_recordings(files: tuple[str, ...], options: WebOptions) -> None:
         _wait()
 
 
-def _serve_scheduler(remote: RemoteScheduler, options: WebOptions) -> None:
+def _serve_scheduler(remote: RemoteScheduler, request: StateRequest, options: WebOptions) -> None:
     """The page of a running scheduler."""
+    from stowplan.cli.state import ClusterLogin
     from stowplan.cli.web_from import SchedulerProxy
+    from stowplan.cli.web_what_if import SchedulerWhatIf
     from stowplan.serving.pages import Pages
     from stowplan.web.assets import add_asset_pages, read_assets
 
     remote.check()
-    proxy, pages = SchedulerProxy(remote.connection), Pages()
+    what_if = SchedulerWhatIf(remote, ClusterLogin(request.kubeconfig, request.context))
+    proxy, pages = SchedulerProxy(remote.connection, what_if), Pages()
     proxy.add_pages(pages)
     add_asset_pages(pages, read_assets())
     with _serving(pages, proxy.stream, options, proxy.close):

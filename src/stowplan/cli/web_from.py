@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
+import msgspec
 from aiohttp import web
 
 from stowplan.cluster.client import Client
@@ -16,7 +17,9 @@ from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.scheduler.web_source import PAGE_PREFIX
 from stowplan.serving.page_server import page_response
 from stowplan.serving.pages import Page, PageRequest, Pages, status_page
-from stowplan.web.routes import API_PREFIX, compressed
+from stowplan.web.routes import API_PREFIX, add_what_if_pages, compressed
+from stowplan.web.what_if import WhatIfHost, WhatIfRuns
+from stowplan.web.wire import Hello
 
 _STREAM_SILENCE_SECONDS = 60.0
 """The scheduler sends a comment every 15 s."""
@@ -26,11 +29,15 @@ _EVENT_STREAM = {"Content-Type": "text/event-stream", "Cache-Control": "no-store
 class SchedulerProxy:
     """Forwards reads of the page to a scheduler. Used on the server's event loop only."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, what_if: WhatIfHost | None = None) -> None:
+        """`what_if` computes in this process, never in the scheduler."""
         self._connection = connection
+        self._runs = None if what_if is None else WhatIfRuns(what_if)
         self._client: Client | None = None
 
     def add_pages(self, pages: Pages) -> None:
+        if self._runs is not None:
+            add_what_if_pages(pages, lambda: self._runs)
         pages.add_async(API_PREFIX, self._forward)
 
     async def close(self) -> None:
@@ -45,6 +52,10 @@ class SchedulerProxy:
             content = await self._opened().get(_path(request.path), query)
         except ClusterError as error:
             return _refusal(error)
+        if self._runs is not None and request.path == f"{API_PREFIX}hello":
+            hello = msgspec.json.decode(content, type=Hello)
+            offered = msgspec.structs.replace(hello, features=[*hello.features, "what-if", "compare"])
+            content = msgspec.json.encode(offered)
         return await compressed(request, content)
 
     async def stream(self, request: web.BaseRequest, headers: Mapping[str, str]) -> web.StreamResponse:

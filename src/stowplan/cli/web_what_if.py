@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stowplan.cache import Cluster
-from stowplan.cli.state import RunOptions, State, StateOptions, open_state
+from stowplan.cli.live_cluster import effective_release
+from stowplan.cli.remote_scheduler import RemoteScheduler
+from stowplan.cli.state import ClusterLogin, RunOptions, State, StateOptions, open_state
 from stowplan.cli.streams import STDIN
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
@@ -100,6 +102,24 @@ class ClusterWhatIf:
     def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
         with open_state(self._source, self._config, self._plugins, options=RunOptions(always=True)) as state:
             return StateWhatIf(state).compute(changes, on_step)
+
+
+class SchedulerWhatIf:
+    """Answers about the cluster of a running scheduler, with the scheduler's configuration, in this process."""
+
+    def __init__(self, remote: RemoteScheduler, login: ClusterLogin) -> None:
+        self._remote = remote
+        self._source = StateOptions((), login)
+
+    def check(self, changes: list[ChangeOption]) -> None:
+        check_changes(changes)
+
+    def command(self, changes: list[ChangeOption]) -> str:
+        return what_if_command(self._source, changes)
+
+    def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
+        config = self._remote.configuration(effective_release(None, self._source.cluster))
+        return ClusterWhatIf(self._source, config, {}).compute(changes, on_step)
 
 
 def map_of(cluster: Cluster) -> NodeMap:

@@ -19,7 +19,7 @@ from stowplan.serving.pages import JSON, Page, PageRequest, Pages, status_page
 from stowplan.web.access import SECURITY_HEADERS
 from stowplan.web.pending import MAX_ROWS
 from stowplan.web.source import MIN_REFRESH_SECONDS, StateSource
-from stowplan.web.what_if import InvalidQuestionError
+from stowplan.web.what_if import InvalidQuestionError, WhatIfRuns
 
 API_PREFIX = "/api/v1/"
 DEFAULT_TOP = 5
@@ -76,34 +76,16 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         since = float(_number(request, "since", 0, 10**10)) if "since" in request.query else -1.0
         return source.history.since(since)
 
-    async def run(request: PageRequest, names: list[str]) -> Any:
-        if names == ["events"] and source.run is not None:
-            first = _number(request, "from", 0, 10**9)
-            if first == 0:
-                return await shared.get("events", lambda: source.run_events(0))
-            return await source.run_events(first)
-        found: Any = None
-        if source.what_if is not None and len(names) == 1:
-            found = source.what_if.find(names[0])
-        elif source.what_if is not None and len(names) == 2 and names[1] == "maps":
-            found = source.what_if.maps(names[0])
-        if found is None:
-            raise NotOfferedError("there is no such run")
-        return found
-
-    async def compare(request: PageRequest, names: list[str]) -> Any:
-        if source.what_if is None:
-            raise NotOfferedError("this source has no runs to compare")
-        return source.what_if.finished()
-
-    async def what_if(request: PageRequest, names: list[str]) -> Any:
-        if source.what_if is None:
-            raise NotOfferedError("this source offers no what-if")
-        return source.what_if.start(request.body)
+    async def events(request: PageRequest, names: list[str]) -> Any:
+        if source.run is None:
+            raise NotOfferedError("this source has no run")
+        first = _number(request, "from", 0, 10**9)
+        if first == 0:
+            return await shared.get("events", lambda: source.run_events(0))
+        return await source.run_events(first)
 
     answers: dict[str, Answer] = {
-        "run": run,
-        "compare": compare,
+        "run/events": events,
         "hello": lambda request, names: source.hello(),
         "map": lambda request, names: shared.get("map", source.map),
         "pods": pods,
@@ -119,9 +101,39 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
         "workload": workload,
         "node": lambda request, names: source.node(*_named(names, 1, "NAME")),
     }
-    add_data_page(pages, f"{prefix}what-if", what_if, ("POST",))
     for name, answer in answers.items():
         add_data_page(pages, prefix + name, answer)
+    add_what_if_pages(pages, lambda: source.what_if, prefix)
+
+
+def add_what_if_pages(pages: Pages, offered: Callable[[], WhatIfRuns | None], prefix: str = API_PREFIX) -> None:
+    """Serves questions about changes, and the runs that answer them."""
+
+    def runs() -> WhatIfRuns:
+        found = offered()
+        if found is None:
+            raise NotOfferedError("this source offers no what-if, and has no runs to compare")
+        return found
+
+    async def run(request: PageRequest, names: list[str]) -> Any:
+        found: Any = None
+        if len(names) == 1:
+            found = runs().find(names[0])
+        elif len(names) == 2 and names[1] == "maps":
+            found = runs().maps(names[0])
+        if found is None:
+            raise NotOfferedError("there is no such run")
+        return found
+
+    async def compare(request: PageRequest, names: list[str]) -> Any:
+        return runs().finished()
+
+    async def what_if(request: PageRequest, names: list[str]) -> Any:
+        return runs().start(request.body)
+
+    add_data_page(pages, f"{prefix}run", run)
+    add_data_page(pages, f"{prefix}compare", compare)
+    add_data_page(pages, f"{prefix}what-if", what_if, ("POST",))
 
 
 def add_data_page(pages: Pages, path: str, answer: Answer, methods: tuple[str, ...] = ("GET", "HEAD")) -> None:
