@@ -47,6 +47,9 @@ COMMANDS = {
     "replay": CommandEntry(
         "stowplan.cli.replay", "replay", "Decide again about the pods of a recording or a live cluster."
     ),
+    "sweep": CommandEntry(
+        "stowplan.cli.sweep", "sweep_command", "Run a scenario with many parameters and seeds, in parallel."
+    ),
     "demo": CommandEntry("stowplan.cli.demo", "demo", "Watch a scheduler fill a simulated cluster."),
     "evaluate": CommandEntry(
         "stowplan.cli.evaluate", "evaluate", "Evaluate single decisions: JSON cases in, verdicts out."

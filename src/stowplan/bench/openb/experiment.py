@@ -149,7 +149,7 @@ class _Run:
                 before, after = self._fragmented[slot], self._fragmented_on(slot)
                 self._fragmented[slot] = after
                 self._total += after - before
-            self._curve.note(self._arrived, self._used, self._total / self._workload.total)
+            self._curve.note(self._arrived, self._used, self._total, self._workload.total)
             yield self._pods
 
     def _try(self, arrival: Arrival) -> str:

@@ -17,12 +17,16 @@ class LoadCurve:
         self._capacity = capacity_milli
         self._loads, self._allocated, self._fragmented = array("i"), array("d"), array("d")
 
-    def note(self, arrived_milli: int, used_milli: int, fragmented_milli: float) -> None:
-        """After an arrival: GPU requests of all pods so far, GPUs in use, and fragmented idle GPUs."""
+    def note(self, arrived_milli: int, used_milli: int, fragmented: int, pods: int) -> None:
+        """After an arrival: GPU requests of all pods so far, GPUs in use, and fragmented idle GPUs times `pods`.
+
+        Ratios are single divisions of integers: a further rounding would show where a ratio lies between two
+        hundredths.
+        """
         idle = self._capacity - used_milli
         self._loads.append(round(100 * arrived_milli / self._capacity))
         self._allocated.append(round(100 * used_milli / self._capacity, 2))
-        self._fragmented.append(round(100 * fragmented_milli / idle, 2) if idle else 0.0)
+        self._fragmented.append(round(100 * fragmented / (pods * idle), 2) if idle else 0.0)
 
     def allocation(self) -> list[float]:
         """Percent of all GPUs, by load from 0 to 130."""

@@ -74,7 +74,7 @@ def test_equal_experiments_have_equal_results(folder: Path) -> None:
 def test_points_without_arrivals_take_their_neighbours() -> None:
     curve = LoadCurve(1000)
     for arrived, used in ((4, 0), (6, 10), (30, 20), (50, 30)):
-        curve.note(arrived, used, 99.0)
+        curve.note(arrived, used, 99, 1)
     points = curve.allocation()
     assert points[:7] == [0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.0]
     assert len(points) == MAX_LOAD + 1

@@ -1,0 +1,162 @@
+"""The Study document: what is run, with which parameters and seeds, and what is compared."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from stowplan.config.errors import FieldError, InvalidConfigurationError, Problems
+from stowplan.config.strict_decoding import decode, type_name
+from stowplan.config.text import parse
+from stowplan.errors import InputError, os_error_text
+
+API_VERSION = "simulation.stowplan/v1alpha1"
+KIND = "Study"
+
+Search = dict[Literal["random", "optuna"], Annotated[int, Meta(ge=1)]]
+
+
+class StudyMetadata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The name of a study."""
+
+    name: str = ""
+
+
+class StudySpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """The fields of a Study."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: StudyMetadata = StudyMetadata()
+    scenario: str = ""
+    """The file of a Scenario."""
+    runner: str = ""
+    """Instead of a scenario: `package.module:function`. It takes `parameters`, with the seed, and returns metrics."""
+    parameters: dict[str, Any] = {}
+    """Of the runner."""
+    config: str = ""
+    """The file of a KubeSchedulerConfiguration; by default the scenario's."""
+    plugins: list[str] = []
+    """Plugins, as for --plugin."""
+    seeds: int | list[int] = 1
+    """The number of seeds, from the scenario's on, or the seeds."""
+    vary: dict[str, list[Any]] = {}
+    """Values by path: into the scenario or the parameters, or into the configuration with the prefix `config.`. The
+    paths `config` and `plugins` take files and lists of plugins."""
+    search: Literal["grid"] | Search = "grid"
+    """All combinations; or so many random ones; or so many that Optuna chooses."""
+    minimise: list[str] = []
+    maximise: list[str] = []
+
+
+class Variation(NamedTuple):
+    """One combination of values, by path."""
+
+    values: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{_tail(path)}={_short(value)}" for path, value in self.values.items()) or "-"
+
+
+class Study(NamedTuple):
+    """A study that was checked."""
+
+    spec: StudySpec
+    source: str
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.spec.metadata.name or Path(self.source).stem
+
+    def seeds(self, first: int) -> list[int]:
+        given = self.spec.seeds
+        return given if isinstance(given, list) else list(range(first, first + given))
+
+    def variations(self) -> Iterator[Variation]:
+        """The combinations of a grid, or random ones without repetition; the same in every call."""
+        vary, search = self.spec.vary, self.spec.search
+        total = 1
+        for values in vary.values():
+            total *= len(values)
+        numbers: Any = range(total)
+        if isinstance(search, dict) and "random" in search:
+            numbers = random.Random("variations").sample(range(total), min(search["random"], total))
+        for number in numbers:
+            yield self.variation(number)
+
+    def variation(self, number: int) -> Variation:
+        """A combination of the grid by its number; the last path varies fastest."""
+        chosen: list[Any] = []
+        for values in reversed(self.spec.vary.values()):
+            number, index = divmod(number, len(values))
+            chosen.append(values[index])
+        return Variation(dict(zip(self.spec.vary, reversed(chosen), strict=True)))
+
+    @property
+    def objectives(self) -> list[tuple[str, int]]:
+        """Metrics with 1 (smaller is better) or -1 (larger is better)."""
+        return [*((name, 1) for name in self.spec.minimise), *((name, -1) for name in self.spec.maximise)]
+
+
+def load_study(source: str) -> Study:
+    """Read a file. Paths in it are relative to its folder. Raises a StowplanError with one line per fault."""
+    try:
+        return read_study(Path(source).read_bytes(), source)
+    except OSError as problem:
+        raise InputError(f"{source}: {os_error_text(problem)}") from problem
+
+
+def read_study(text: bytes, source: str = "study") -> Study:
+    value, repeated = parse(text, source)
+    problems = Problems(repeated)
+    if not isinstance(value, dict):
+        raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
+    spec = decode(value, StudySpec, "$", problems)
+    if spec.api_version != API_VERSION:
+        problems.unsupported("$.apiVersion", spec.api_version, [API_VERSION])
+    if spec.kind != KIND:
+        problems.unsupported("$.kind", spec.kind, [KIND])
+    if bool(spec.scenario) == bool(spec.runner):
+        problems.required("$.scenario", "a scenario, or a runner")
+    if spec.seeds == [] or (isinstance(spec.seeds, int) and spec.seeds < 1):
+        problems.add("$.seeds", "at least one seed is needed")
+    if isinstance(spec.search, dict):
+        if len(spec.search) != 1:
+            problems.add("$.search", "one of random and optuna")
+        elif "optuna" in spec.search and not (spec.minimise or spec.maximise):
+            problems.required("$.minimise", "optuna needs a metric to minimise or maximise")
+    for path, values in spec.vary.items():
+        if not values:
+            problems.add(f"$.vary.{path}", "no values")
+    if problems.errors:
+        raise InvalidConfigurationError(source, problems.errors)
+    return Study(spec, source, Path(source).parent)
+
+
+def altered(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy that may be changed."""
+    return copy.deepcopy(dict(document))
+
+
+def _tail(path: str) -> str:
+    """The last two parts of a path."""
+    return ".".join(path.rsplit(".", 2)[-2:])
+
+
+def _short(value: Any) -> str:
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def pairs(study: Study, first_seed: int) -> Iterator[tuple[Variation, int]]:
+    """Every variation with every seed."""
+    return itertools.product(study.variations(), study.seeds(first_seed))

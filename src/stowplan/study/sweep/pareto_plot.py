@@ -1,0 +1,75 @@
+"""The Pareto plot of a sweep as SVG: two objectives, one point for each variation."""
+
+from __future__ import annotations
+
+from html import escape
+
+from stowplan.errors import InputError
+from stowplan.study.sweep.results import SweepResults, VariationResult
+
+_WIDTH, _HEIGHT, _MARGIN = 640, 420, 64
+
+
+def pareto_svg(results: SweepResults) -> str:
+    """An SVG of the first two objectives, without scripts or outside files. Points of the front are joined."""
+    objectives = results.objectives()
+    if len(objectives) < 2:
+        raise InputError(f"{results.study.source}: a plot needs two metrics in minimise and maximise")
+    (x, _), (y, _) = objectives[:2]
+    points = [each for each in results.by_variation() if x in each.means and y in each.means]
+    if not points:
+        raise InputError(f"{results.study.source}: no runs to plot")
+    across = _Axis([each.means[x] for each in points], _MARGIN, _WIDTH - _MARGIN / 2)
+    up = _Axis([each.means[y] for each in points], _HEIGHT - _MARGIN, _MARGIN / 2)
+    front = sorted((each for each in points if each.on_front), key=lambda each: each.means[x])
+    line = " ".join(f"{across.at(each.means[x]):.1f},{up.at(each.means[y]):.1f}" for each in front)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" '
+        f'font-size="12"><title>{escape(results.study.name)}</title>',
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
+        f'<path d="M{_MARGIN},{_MARGIN / 2} V{_HEIGHT - _MARGIN} H{_WIDTH - _MARGIN / 2}" fill="none" stroke="#555"/>',
+        *_ticks(across, up),
+        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 16}" text-anchor="middle">{escape(x)}</text>',
+        f'<text x="16" y="{_HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 16 {_HEIGHT / 2})">'
+        f"{escape(y)}</text>",
+        f'<polyline points="{line}" fill="none" stroke="#c2410c" stroke-dasharray="4 3"/>',
+        *(_point(each, across.at(each.means[x]), up.at(each.means[y])) for each in points),
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
+class _Axis:
+    """Maps values to positions."""
+
+    def __init__(self, values: list[float], start: float, end: float) -> None:
+        low, high = min(values), max(values)
+        pad = (high - low) * 0.08 or abs(high) * 0.1 or 1.0
+        self.low, self.high = low - pad, high + pad
+        self._start, self._end = start, end
+
+    def at(self, value: float) -> float:
+        return self._start + (value - self.low) / (self.high - self.low) * (self._end - self._start)
+
+    def ticks(self) -> list[float]:
+        return [self.low + (self.high - self.low) * part / 4 for part in range(5)]
+
+
+def _ticks(across: _Axis, up: _Axis) -> list[str]:
+    return [
+        *(
+            f'<text x="{across.at(value):.1f}" y="{_HEIGHT - _MARGIN + 18}" text-anchor="middle">{value:.4g}</text>'
+            for value in across.ticks()
+        ),
+        *(
+            f'<text x="{_MARGIN - 6}" y="{up.at(value) + 4:.1f}" text-anchor="end">{value:.4g}</text>'
+            for value in up.ticks()
+        ),
+    ]
+
+
+def _point(each: VariationResult, x: float, y: float) -> str:
+    colour = "#c2410c" if each.on_front else "#94a3b8"
+    label = escape(each.variation.label)
+    text = f'<text x="{x + 7:.1f}" y="{y - 7:.1f}" fill="#333">{label}</text>' if each.on_front else ""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"><title>{label}</title></circle>{text}'

@@ -1,0 +1,102 @@
+"""Runs of scenarios in a sweep."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration
+from stowplan.config import read as read_config
+from stowplan.config.text import parse
+from stowplan.simulator.scenario import LoadedScenario, compile_scenario
+from stowplan.simulator.scenario.reading import read_file
+from stowplan.study.run import RunSettings, run
+from stowplan.study.sweep.document import Study, Variation, altered
+from stowplan.study.sweep.paths import set_path
+from stowplan.study.sweep.run_task import LoadPlugins, RunTask, make_task
+
+RUNNER = f"{__name__}:run_scenario"
+_CONFIG = "config"
+_PLUGINS = "plugins"
+_NO_CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+class ScenarioTasks:
+    """Makes tasks of a study's scenario. Every variation is checked when its task is made."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._source = str(study.folder / study.spec.scenario)
+        self._document = _document(self._source)
+        self.first_seed = self._compiled(self._document).spec.seed
+
+    def task(self, variation: Variation, seed: int) -> RunTask:
+        document, spec = altered(self._document), self._study.spec
+        plugins: list[str] = variation.values.get(_PLUGINS, spec.plugins)
+        config_file = self._config_file(document, variation)
+        config = _document(str(config_file)) if config_file else altered(_NO_CONFIG)
+        for path, value in variation.values.items():
+            if path.startswith(f"{_CONFIG}."):
+                set_path(_with_profile(config), path.removeprefix(f"{_CONFIG}."), value)
+            elif path not in (_CONFIG, _PLUGINS):
+                set_path(document, path, value)
+        document.pop(_CONFIG, None)
+        files: dict[str, str] = {}
+        self._compiled(document, files)
+        for plugin in plugins:
+            _note_file(Path(plugin.partition(":")[0]), files)
+        parameters = {"source": self._source, "document": document, "config": config, "plugins": plugins}
+        return make_task(RUNNER, parameters, variation.values, seed, msgspec.json.encode(files, order="sorted"))
+
+    def _config_file(self, document: dict[str, Any], variation: Variation) -> Path | None:
+        given = variation.values.get(_CONFIG) or self._study.spec.config
+        if given:
+            return self._study.folder / given
+        own = document.get(_CONFIG)
+        return Path(self._source).parent / own if own else None
+
+    def _compiled(self, document: dict[str, Any], files: dict[str, str] | None = None) -> LoadedScenario:
+        def read(name: str) -> bytes:
+            content = read_file(name)
+            if files is not None:
+                files[name] = blake2b(content, digest_size=12).hexdigest()
+            return content
+
+        return compile_scenario(document, self._source, Path(self._source).parent, read)
+
+
+def run_scenario(parameters: Mapping[str, Any], load_plugins: LoadPlugins | None) -> dict[str, float]:
+    """Run a scenario; returns its metrics, those of groups as `metric key`. Metrics without a value are left out."""
+    source = parameters["source"]
+    scenario = compile_scenario(parameters["document"], source, Path(source).parent)
+    plugins = load_plugins(tuple(parameters["plugins"])) if load_plugins is not None else {}
+    config: KubeSchedulerConfiguration = read_config(
+        msgspec.json.encode(parameters["config"]), "config", IN_TREE_PLUGINS.union(plugins)
+    ).config
+    result = run(scenario, parameters["seed"], RunSettings(config=config, plugins=dict(plugins)))
+    return {
+        f"{each.metric} {each.key}" if each.key else each.metric: each.value
+        for each in result.values
+        if math.isfinite(each.value)
+    }
+
+
+def _document(source: str) -> dict[str, Any]:
+    value, _ = parse(read_file(source), source)
+    return altered(value)
+
+
+def _with_profile(config: dict[str, Any]) -> dict[str, Any]:
+    if not config.get("profiles"):
+        config["profiles"] = [{"schedulerName": "default-scheduler"}]
+    return config
+
+
+def _note_file(path: Path, files: dict[str, str]) -> None:
+    if path.suffix == ".py" and path.is_file():
+        files[str(path)] = blake2b(path.read_bytes(), digest_size=12).hexdigest()

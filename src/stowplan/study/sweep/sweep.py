@@ -1,0 +1,94 @@
+"""Runs a study: tasks that have no result yet go to an executor, results are collected as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from itertools import islice
+from pathlib import Path
+
+from stowplan.errors import InputError, os_error_text
+from stowplan.study.sweep.document import Study, Variation, altered, pairs
+from stowplan.study.sweep.paths import set_path
+from stowplan.study.sweep.results import SweepResults
+from stowplan.study.sweep.run_task import LoadPlugins, RunTask, SweepRow, execute, make_task, read_row
+from stowplan.study.sweep.scenario_runner import ScenarioTasks
+
+Progress = Callable[[int, int], None]
+"""Called with the number of finished runs and of all runs."""
+
+MAX_QUEUED_TASKS = 64
+"""Tasks that are submitted and not finished, at most: tasks hold documents."""
+
+
+class TaskMaker:
+    """Makes the tasks of a study."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._scenario = ScenarioTasks(study) if study.spec.scenario else None
+        self.first_seed = self._scenario.first_seed if self._scenario is not None else 0
+
+    def tasks(self) -> list[RunTask]:
+        return [self.task(variation, seed) for variation, seed in pairs(self._study, self.first_seed)]
+
+    def task(self, variation: Variation, seed: int) -> RunTask:
+        if self._scenario is not None:
+            return self._scenario.task(variation, seed)
+        parameters = altered(self._study.spec.parameters)
+        for path, value in variation.values.items():
+            set_path(parameters, path, value)
+        return make_task(self._study.spec.runner, parameters, variation.values, seed)
+
+
+def sweep(
+    study: Study,
+    folder: str | Path,
+    executor: Executor | None = None,
+    *,
+    progress: Progress = lambda done, total: None,
+    load_plugins: LoadPlugins | None = None,
+) -> SweepResults:
+    """Run all tasks of a study without a result in the folder; without an executor, in this process.
+
+    Results do not depend on the executor. A sweep that was interrupted goes on where it was: runs with a result are not
+    repeated. A run that fails is a row with its error, and is tried again by the next sweep.
+    """
+    made = TaskMaker(study).tasks()
+    tasks = {task.name: task for task in made}
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"{place}: {os_error_text(problem)}") from problem
+    rows: dict[str, SweepRow] = {}
+    for name in tasks:
+        row = read_row(place / f"{name}.json")
+        if row is not None and not row.error:
+            rows[name] = row
+    progress(len(rows), len(tasks))
+    missing = [task for name, task in tasks.items() if name not in rows]
+    for row in run_tasks(missing, place, executor, load_plugins):
+        rows[row.name] = row
+        progress(len(rows), len(tasks))
+    return SweepResults(study, [rows[name] for name in tasks])
+
+
+def run_tasks(
+    tasks: Iterable[RunTask], folder: Path, executor: Executor | None, load_plugins: LoadPlugins | None
+) -> Iterator[SweepRow]:
+    """Execute tasks; yields rows as they are finished."""
+    if executor is None:
+        for task in tasks:
+            yield execute(task, str(folder), load_plugins)
+        return
+    waiting = iter(tasks)
+    running: set[Future[SweepRow]] = set()
+    while True:
+        for task in islice(waiting, MAX_QUEUED_TASKS - len(running)):
+            running.add(executor.submit(execute, task, str(folder), load_plugins))
+        if not running:
+            return
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()

@@ -1,0 +1,270 @@
+"""Sweeps: the same results on every executor, nothing lost and nothing repeated, clear errors."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from stowplan.cli.main import cli
+from stowplan.errors import InputError, StowplanError
+from stowplan.study.sweep import RayExecutor, dask_executor, load_study, process_executor, read_study, sweep
+from stowplan.study.sweep.pareto_plot import pareto_svg
+from stowplan.study.sweep.paths import set_path
+from stowplan.study.sweep.search import search
+
+HEAD = {"apiVersion": "simulation.stowplan/v1alpha1", "kind": "Study"}
+SCENARIO = """
+apiVersion: simulation.stowplan/v1alpha1
+kind: Scenario
+seed: 5
+until: {time: 30m}
+nodes:
+  pools:
+  - name: general
+    count: 2
+    price: 1.0
+    template: {status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}
+workloads:
+- name: batch
+  template:
+    apiVersion: v1
+    kind: Pod
+    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: "1"}}}]}
+  arrivals: {poisson: {rate: 60/h}}
+  duration: 600s
+"""
+RUNNER = "tests.unit.study.test_sweep:quadratic"
+
+
+def quadratic(parameters: dict[str, Any]) -> dict[str, float]:
+    """A runner: notes that it ran, and fails on request."""
+    folder = parameters.get("notes")
+    if folder:
+        (Path(folder) / f"{parameters['x']}-{parameters['seed']}-{time.monotonic_ns()}").touch()
+        time.sleep(parameters.get("seconds", 0))
+    if parameters["x"] == parameters.get("bad"):
+        raise ValueError("no such x")
+    return {"near": (parameters["x"] - 3) ** 2 + parameters["seed"] / 100, "far": -parameters["x"]}
+
+
+def study(**fields: Any) -> Any:
+    spec = {**HEAD, "runner": RUNNER, "parameters": {"x": 0}, "seeds": 2, "minimise": ["near", "far"], **fields}
+    return read_study(json.dumps({"vary": {"x": [0, 1, 3, 5]}, **spec}).encode())
+
+
+@contextmanager
+def ray_executor() -> Iterator[Executor]:
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        yield RayExecutor()
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def dask_here() -> Iterator[Executor]:
+    pytest.importorskip("distributed")
+    with dask_executor(jobs=2) as executor:
+        yield executor
+
+
+@pytest.fixture
+def scenario_study(tmp_path: Path) -> Path:
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    vary = {
+        "config.profiles[0].plugins.score.NodeResourcesFit.weight": [1, 30],
+        "nodes.pools.general.count": [2, 4],
+    }
+    path = tmp_path / "study.yaml"
+    text = {**HEAD, "scenario": "scenario.yaml", "seeds": 2, "vary": vary, "minimise": ["wait.p95", "cost"]}
+    path.write_text(yaml.safe_dump(text))
+    return path
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("where", [lambda: process_executor(2), dask_here, ray_executor], ids=["2", "dask", "ray"])
+def test_results_do_not_depend_on_the_executor(scenario_study: Path, where: Any, tmp_path: Path) -> None:
+    given = load_study(str(scenario_study))
+    alone = sweep(given, tmp_path / "one")
+    executor: AbstractContextManager[Executor] = where()
+    with executor as made:
+        together = sweep(given, tmp_path / "two", made)
+    assert together.document() == alone.document()
+    assert not alone.failed
+    assert len(alone.rows) == 8
+    costs = [each.means["cost"] for each in alone.by_variation()]
+    assert costs == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_a_weight_reaches_the_profile(scenario_study: Path, tmp_path: Path) -> None:
+    from stowplan.study.sweep.sweep import TaskMaker
+
+    tasks = TaskMaker(load_study(str(scenario_study))).tasks()
+    (profile,) = tasks[-1].parameters["config"]["profiles"]
+    assert profile["plugins"]["score"]["enabled"] == [{"name": "NodeResourcesFit", "weight": 30}]
+    assert [task.seed for task in tasks[:2]] == [5, 6]
+    (scenario_study.parent / "scenario.yaml").write_text(SCENARIO.replace("600s", "601s"))
+    changed = TaskMaker(load_study(str(scenario_study))).tasks()
+    assert not {task.name for task in tasks} & {task.name for task in changed}
+
+
+def test_finished_runs_are_not_repeated_and_failed_ones_are(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    parameters = {"x": 0, "notes": str(notes), "bad": 1}
+    first = sweep(study(parameters=parameters), tmp_path / "out")
+    assert [(row.variation["x"], row.error) for row in first.failed] == [(1, "ValueError: no such x")] * 2
+    assert len(list(notes.iterdir())) == 8
+    again = sweep(study(parameters=parameters), tmp_path / "out")
+    assert again.document() == first.document()
+    assert len(list(notes.iterdir())) == 10
+    (tmp_path / "out" / f"{first.rows[0].name}.json").write_text('{"name": ')
+    sweep(study(parameters=parameters), tmp_path / "out")
+    assert len(list(notes.iterdir())) == 13
+
+
+def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Every run with a result ran once; runs that were under way when the sweep was killed run again."""
+    notes, out = tmp_path / "notes", tmp_path / "out"
+    notes.mkdir()
+    parameters = {"x": 0, "notes": str(notes), "seconds": 0.05}
+    text = {**HEAD, "runner": RUNNER, "parameters": parameters, "seeds": 5, "vary": {"x": list(range(8))}}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(text))
+    command = [sys.executable, "-m", "stowplan", "sweep", str(tmp_path / "study.yaml"), f"--out={out}", "--jobs=2"]
+    process = subprocess.Popen(command, start_new_session=True, env={**_environment()})
+    deadline = time.monotonic() + 60
+    while len(list(out.glob("[0-9a-f]*.json"))) < 6 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    _kill_session(process)
+    finished = {path.stem for path in out.glob("[0-9a-f]*.json")}
+    assert 6 <= len(finished) < 40
+    ran_before = len(list(notes.iterdir()))
+    done = subprocess.run(command, capture_output=True, env=_environment(), check=False)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((out / "sweep.json").read_text())["runs"]
+    assert len(results) == len({run["name"] for run in results}) == 40
+    assert finished <= {run["name"] for run in results}
+    ran_after = len(list(notes.iterdir())) - ran_before
+    assert ran_after == 40 - len(finished)
+    assert 0 <= ran_before - len(finished) <= 2
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+
+
+def _kill_session(process: subprocess.Popen[bytes]) -> None:
+    import os
+
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_front_table_and_plot(tmp_path: Path) -> None:
+    results = sweep(study(), tmp_path)
+    front = {each.variation.values["x"]: each.on_front for each in results.by_variation()}
+    assert front == {0: False, 1: False, 3: True, 5: True}
+    heading, *rows = results.table()
+    assert heading == ("", "variation", "seeds", "near", "far")
+    assert rows[2] == ("*", "x=3", "2", "0.005 ±0.0071", "-3 ±0")
+    svg = pareto_svg(results)
+    assert svg.count("<circle") == 4
+    assert "<script" not in svg
+    with pytest.raises(InputError, match="needs two metrics"):
+        pareto_svg(sweep(study(minimise=["near"]), tmp_path))
+    with pytest.raises(InputError, match="unknown metric nea"):
+        sweep(study(minimise=["nea"]), tmp_path).by_variation()
+
+
+def test_random_search_takes_some_combinations_without_repetition() -> None:
+    given = study(vary={"x": [1, 2, 3], "y.z": [1, 2, 3]}, search={"random": 5})
+    found = [tuple(each.values.values()) for each in given.variations()]
+    assert len(set(found)) == 5
+    assert found == [tuple(each.values.values()) for each in given.variations()]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_optuna_finds_the_best_and_is_resumable(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    given = study(search={"optuna": 12}, minimise=["near"], vary={"x": list(range(7))})
+    results = search(given, tmp_path)
+    best = min(results.by_variation(), key=lambda each: each.means["near"])
+    assert best.variation.values["x"] == 3
+    assert search(given, tmp_path).document() == results.document()
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"seeds": 0}, "$.seeds: at least one seed is needed"),
+        ({"vary": {"x": []}}, "$.vary.x: no values"),
+        ({"kind": "Studie"}, "$.kind: Unsupported value"),
+        ({"scenario": "s.yaml"}, "$.scenario: Required value: a scenario, or a runner"),
+        ({"varry": {}}, 'unknown field (did you mean "vary"?)'),
+        ({"search": {"optuna": 3}, "minimise": []}, "optuna needs a metric"),
+    ],
+)
+def test_bad_studies(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(StowplanError) as found:
+        study(**fields)
+    assert problem in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("runner", "problem"),
+    [
+        ("tests.nothing:there", "No module named 'tests.nothing'"),
+        ("tests.unit.study.test_sweep:there", "has no attribute 'there'"),
+        ("tests", "expected package.module:function"),
+    ],
+)
+def test_bad_runners_are_rows(runner: str, problem: str, tmp_path: Path) -> None:
+    results = sweep(study(runner=runner), tmp_path)
+    assert len(results.failed) == 8
+    assert problem in results.failed[0].error
+
+
+def test_paths() -> None:
+    document: dict[str, Any] = {"a": [{"name": "x", "v": 1}, 2], "plugins": {}}
+    set_path(document, "a.x.v", 5)
+    set_path(document, "a[1]", 7)
+    set_path(document, "a.y.w", 8)
+    set_path(document, 'b."c.d".e', 9)
+    set_path(document, "plugins.score.Fit.weight", 3)
+    set_path(document, "plugins.score.disabled", [])
+    assert document == {
+        "a": [{"name": "x", "v": 5}, 7, {"name": "y", "w": 8}],
+        "b": {"c.d": {"e": 9}},
+        "plugins": {"score": {"enabled": [{"name": "Fit", "weight": 3}], "disabled": []}},
+    }
+    for bad in ("a[9]", "a[9].v", "a[1].v.w", ""):
+        with pytest.raises(InputError):
+            set_path(document, bad, 0)
+
+
+def test_the_command(scenario_study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    outcome = CliRunner().invoke(cli, ["sweep", str(scenario_study), f"--out={out}", f"--plot={tmp_path / 'p.svg'}"])
+    assert outcome.exit_code == 0, outcome.output
+    assert "NodeResourcesFit.weight=30, general.count=4" in outcome.stdout
+    assert (tmp_path / "p.svg").read_text().startswith("<svg")
+    again = CliRunner().invoke(cli, ["sweep", str(scenario_study), f"--out={out}", "-o", "markdown"])
+    assert again.stdout.startswith("|  | variation | seeds | wait.p95 | cost |")
+    missing = CliRunner().invoke(cli, ["sweep", str(tmp_path / "none.yaml")])
+    assert missing.exit_code == 2
+    assert missing.stderr.endswith("none.yaml: No such file or directory\n")
