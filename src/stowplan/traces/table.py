@@ -10,10 +10,14 @@ from typing import Any
 import msgspec
 
 from stowplan.errors import InputError
+from stowplan.traces.batch_tasks import Alibaba2018, Azure2020, Google2019
+from stowplan.traces.job_lists import Helios, Philly, Swf
 from stowplan.traces.loader import TraceLoader
 from stowplan.traces.openb import Openb
 
-LOADERS: dict[str, type[TraceLoader]] = {loader.name: loader for loader in (Openb,)}
+LOADERS: dict[str, type[TraceLoader]] = {
+    loader.name: loader for loader in (Openb, Alibaba2018, Google2019, Azure2020, Philly, Helios, Swf)
+}
 
 
 def open_trace(

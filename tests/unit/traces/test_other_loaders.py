@@ -1,0 +1,187 @@
+"""Loaders of other traces, on files that the tests write."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stowplan.errors import InputError
+from stowplan.traces import LOADERS, open_trace
+from stowplan.traces.records import GIB, GPU
+
+JOB = {
+    "status": "Pass",
+    "vc": "team",
+    "jobid": "j1",
+    "submitted_time": "2017-10-01 00:00:00",
+    "attempts": [
+        {
+            "start_time": "2017-10-01 00:01:00",
+            "end_time": "2017-10-01 00:11:00",
+            "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}, {"ip": "m2", "gpus": ["gpu0", "gpu1"]}],
+        }
+    ],
+}
+HELIOS = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
+SWF = "1 0 5 100 4 -1 -1 8 -1 1024 1 7 -1 -1 -1 -1 -1 -1"
+
+
+def google(time: int, kind: int, **fields: Any) -> dict[str, Any]:
+    request = {"cpus": 0.25, "memory": 0.5}
+    return {"time": time, "type": kind, "collection_id": 9, "instance_index": 1, "resource_request": request, **fields}
+
+
+def lines(*events: dict[str, Any]) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return folder
+
+
+def azure(folder: Path, *vms: tuple[Any, ...]) -> Path:
+    with closing(sqlite3.connect(folder / "packing_trace_zone_a_v1.sqlite")) as made:
+        made.execute("CREATE TABLE vm (vmId, tenantId, vmTypeId, priority, starttime, endtime)")
+        made.execute("CREATE TABLE vmType (id, vmTypeId, machineId, core, memory, hdd, ssd, nic)")
+        made.execute("INSERT INTO vmType VALUES (1, 5, 0, 0.25, 0.5, 0, 0, 0)")
+        made.executemany("INSERT INTO vm VALUES (?, ?, 5, ?, ?, ?)", vms)
+        made.commit()
+    return folder
+
+
+def test_philly(tmp_path: Path) -> None:
+    never = {**JOB, "jobid": "j2", "attempts": []}
+    write(
+        tmp_path,
+        cluster_job_log=json.dumps([never, JOB]),
+        cluster_machine_list="machineId,number of GPUs,single GPU mem\nm1,2,24GB\n",
+    )
+    loader = open_trace("philly", tmp_path)
+    (arrival,) = loader.selected()
+    assert (arrival.time, arrival.duration, arrival.gang, arrival.waited) == (0, 600, 2, 60)
+    assert arrival.requests == {"cpu": 12000, "memory": 120 * GIB, GPU: 2}
+    assert (arrival.tenant, arrival.outcome) == ("team", "succeeded")
+    assert loader.dropped == {"never ran": 1}
+    assert [node.allocatable[GPU] for node in loader.nodes()] == [2]
+
+
+def test_helios(tmp_path: Path) -> None:
+    rows = f"{HELIOS}\nb,u,v,8,64,2,COMPLETED,2020-04-01 00:00:10,2020-04-01 00:00:12,x,50,2\n"
+    rows += "a,u,v,0,4,1,FAILED,2020-04-01 00:00:00,None,x,5,0\n"
+    first, second = open_trace("helios", write(tmp_path, cluster_log__csv=rows)).selected()
+    assert (first.time, first.requests.get(GPU), first.requests["cpu"], first.waited) == (0, None, 4000, None)
+    assert (second.time, second.requests[GPU], second.gang, second.waited) == (10, 4, 2, 2)
+
+
+def test_swf(tmp_path: Path) -> None:
+    text = f"; MaxProcs: 100\n{SWF}\n2 3 -1 -1 4 -1 -1 8 -1 -1 0 7 -1 -1 -1 -1 -1 -1\n"
+    loader = open_trace("swf", write(tmp_path, log__swf=text), {"coresPerNode": 4})
+    (job,) = loader.selected()
+    assert (job.gang, job.requests, job.duration, job.tenant) == (2, {"cpu": 4000, "memory": 4 << 20}, 100, "user-7")
+    assert loader.dropped == {"without duration": 1}
+    assert len(list(loader.nodes())) == 25
+
+
+def test_alibaba2018(tmp_path: Path) -> None:
+    tasks = "M1,3,j_1,1,Terminated,100,160,50,1.5\nR2_1,1,j_1,1,Failed,10,20,50,1\nM1,1,j_0,1,Terminated,50,60,100,1\n"
+    write(tmp_path, batch_task__csv=tasks, machine_meta__csv="m_1,0,1,2,96,100,USING\nm_1,5,1,2,96,100,USING\n")
+    loader = open_trace("alibaba2018", tmp_path)
+    first, second = loader.selected()
+    assert (first.job, second.job, second.gang, second.duration) == ("j_0", "j_1", 3, 60)
+    assert second.requests == {"cpu": 500, "memory": round(0.015 * 512 * GIB)}
+    (node,) = loader.nodes()
+    assert node.allocatable == {"cpu": 96000, "memory": 512 * GIB}
+
+
+def test_google2019(tmp_path: Path) -> None:
+    events = (
+        google(0, 0, collection_id=8, collection_type=1),
+        google(1_000_000, 0),
+        google(3_000_000, 3),
+        google(4_000_000, 4),
+        google(5_000_000, 3),
+        google(9_000_000, 6),
+        google(9_000_000, 0, instance_index=2),
+    )
+    machines = lines({"time": 0, "machine_id": 4, "type": 1, "capacity": {"cpus": 0.5, "memory": 0.25}})
+    write(tmp_path, instance_events__json=lines(*events), machine_events__json=machines)
+    loader = open_trace("google2019", tmp_path)
+    (arrival,) = loader.selected()
+    assert (arrival.time, arrival.duration, arrival.waited, arrival.job) == (1, 4, 4, "9")
+    assert arrival.requests == {"cpu": 16000, "memory": 256 * GIB}
+    assert loader.dropped == {"alloc sets": 1, "not finished": 1}
+    (node,) = loader.nodes()
+    assert node.allocatable == {"cpu": 32000, "memory": 128 * GIB}
+
+
+def test_azure2020(tmp_path: Path) -> None:
+    azure(tmp_path, (1, 7, 0, 0.5, None), (2, 7, 1, -3.0, 0.25))
+    early, late = open_trace("azure2020", tmp_path, {"machines": 2}).selected()
+    assert (early.key, early.time, early.duration, early.priority) == ("vm-2", 0, 21600, 0)
+    assert (late.time, late.duration, late.priority) == (43200, None, 1)
+    assert late.requests == {"cpu": 16000, "memory": 256 * GIB}
+
+
+BAD: dict[str, tuple[str, dict[str, str], str]] = {
+    "philly fields": ("philly", {"cluster_job_log": '[{"jobid": 1}]'}, "missing fields: submitted_time, attempts"),
+    "philly json": ("philly", {"cluster_job_log": "[{"}, "cluster_job_log: "),
+    "philly list": ("philly", {"cluster_job_log": "{}"}, "expected a list of jobs"),
+    "philly time": ("philly", {"cluster_job_log": json.dumps([{**JOB, "submitted_time": "now"}])}, "not a time: 'now'"),
+    "helios columns": ("helios", {"cluster_log__csv": "job_id,user\n"}, "missing columns: vc, gpu_num"),
+    "helios duration": (
+        "helios",
+        {"cluster_log__csv": f"{HELIOS}\nb,u,v,8,64,2,C,2020-04-01 00:00:10,None,x,-50,2\n"},
+        "cluster_log.csv:2: negative duration: -50",
+    ),
+    "swf backwards": (
+        "swf",
+        {"log__swf": SWF.replace("1 0", "1 9", 1) + "\n" + SWF + "\n"},
+        "log.swf:2: times run backwards, 0 after 9",
+    ),
+    "swf duration": ("swf", {"log__swf": SWF.replace(" 100 ", " -100 ")}, "log.swf:1: negative duration: -100"),
+    "swf columns": ("swf", {"log__swf": "1 2 3\n"}, "log.swf:1: 3 numbers instead of 18"),
+    "swf words": ("swf", {"log__swf": "a b\n"}, "log.swf:1: expected 18 numbers"),
+    "alibaba columns": ("alibaba2018", {"batch_task__csv": "M1,3,j_1\n"}, "batch_task.csv:1: 3 columns instead of 9"),
+    "alibaba duration": (
+        "alibaba2018",
+        {"batch_task__csv": "M1,3,j_1,1,Terminated,100,60,50,1\n"},
+        "batch_task.csv:1: negative duration, start_time to end_time runs from 100 to 60",
+    ),
+    "google backwards": (
+        "google2019",
+        {"instance_events__json": lines(google(5, 0), google(4, 3))},
+        "instance_events.json:2: times run backwards, 4 after 5",
+    ),
+    "google columns": ("google2019", {"instance_events__json": '{"time": 3}\n'}, ":1: missing columns: type"),
+    "google json": ("google2019", {"instance_events__json": "{\n"}, "instance_events.json:1: "),
+    "azure file": ("azure2020", {"packing_trace_zone_a_v1__sqlite": "no database"}, "file is not a database"),
+    "no file": ("azure2020", {}, "no file packing_trace_zone_a_v1.sqlite"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line(tmp_path: Path, case: str) -> None:
+    loader, files, problem = BAD[case]
+    write(tmp_path, **files)
+    with pytest.raises(InputError) as found:
+        list(open_trace(loader, tmp_path).selected())
+    assert problem in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_azure_durations(tmp_path: Path) -> None:
+    azure(tmp_path, (1, 7, 0, 2.0, 1.0))
+    with pytest.raises(InputError, match="vm 1: negative duration, from day 2 to 1"):
+        list(open_trace("azure2020", tmp_path).selected())
+
+
+def test_every_loader_says_where_its_trace_is_described() -> None:
+    assert len(LOADERS) == 7
+    assert all(loader.origin and loader.name == name for name, loader in LOADERS.items())
