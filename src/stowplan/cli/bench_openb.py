@@ -48,7 +48,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, given: str) -> tuple[in
 @click.command(cls=Command)
 @click.option(
     "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     required=True,
     help="Folder with the trace: openb_node_list_gpu_node.csv, openb_pod_list_*.csv, the order file, expected_*.csv; "
     "each plain or with .gz.",

@@ -28,6 +28,7 @@ ENDLESS = (
     "diff",
     "record",
     "replay",
+    "sweep study.yaml --dask",
 )
 """Commands that serve, call others or measure, or have a status other than 0: only options and arguments are parsed."""
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -65,6 +66,7 @@ FILES = {
     "my.py": PLUGIN.replace("RackCare", "MyPlugin"),
     "rack_care.py": PLUGIN,
     "scenario.yaml": SCENARIO,
+    "study.yaml": "apiVersion: simulation.stowplan/v1alpha1\nkind: Study\nscenario: scenario.yaml\n",
     "a.yaml": V1,
     "b.yaml": V1,
 }
