@@ -23,7 +23,7 @@ from stowplan.simulator.identity import make_uid, timestamp
 T = TypeVar("T", bound=ApiObject)
 
 _MAX_KEPT_EVENTS = 100_000
-_MAX_KEPT_INCARNATIONS = 100_000
+_MAX_KEPT_INCARNATIONS = 10_000
 
 
 class StepOrder(IntEnum):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
 from stowplan.config import read as read_config
+from stowplan.errors import InputError
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation
@@ -120,6 +121,8 @@ class LiveRun:
 
 def load_config(scenario: LoadedScenario, settings: RunSettings) -> tuple[str, KubeSchedulerConfiguration]:
     """The name of the configuration, and the configuration with the plugins enabled."""
+    if scenario.spec.plugins and not settings.plugins:
+        raise InputError(f"{scenario.source}: $.plugins: the plugins have to be passed in RunSettings")
     given = settings.config
     if isinstance(given, KubeSchedulerConfiguration):
         return "", enable_everywhere(given, settings.plugins)

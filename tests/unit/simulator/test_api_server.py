@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 import pytest
@@ -6,7 +7,7 @@ from tests.unit.simulator.simulated_cluster import START, SimulatedCluster, node
 
 from stowplan import api
 from stowplan.framework.instructions import EmitEvent
-from stowplan.simulator.api_server import ApiServer, ObjectChange, controller_of
+from stowplan.simulator.api_server import ApiServer, ObjectChange, StepOrder, controller_of
 from stowplan.simulator.faults import Faults, NodeLoss
 
 
@@ -199,3 +200,24 @@ def test_pods_are_found_by_node() -> None:
     world.delete(pod("a"))
     assert [each.metadata.name for each in world.pods_on("n")] == ["b", "c"]
     assert world.pods_on("other") == []
+
+
+def test_uids_differ_also_after_more_deletions_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.simulator.api_server._MAX_KEPT_INCARNATIONS", 3)
+    server = ApiServer(lambda: 0.0)
+    seen: list[str] = []
+    for number in range(12):
+        name = "again" if number % 2 else f"once-{number}"
+        stored = server.put(api.Pod(metadata=api.ObjectMeta(name=name, namespace="default")))
+        seen.append(stored.metadata.uid)
+        server.delete(stored)
+    assert len(set(seen)) == 12
+
+
+def test_steps_at_the_same_time_run_in_the_order_of_their_kind() -> None:
+    server = ApiServer(lambda: 5.0)
+    done: list[str] = []
+    for order in (StepOrder.ARRIVAL, StepOrder.AUTOSCALER, StepOrder.COMPLETION, StepOrder.NODE):
+        server.at(5.0, partial(done.append, order.name), order)
+    server.tick()
+    assert done == ["COMPLETION", "NODE", "AUTOSCALER", "ARRIVAL"]
