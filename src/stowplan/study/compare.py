@@ -29,7 +29,7 @@ HEADLINES = (
 )  # fmt: skip
 
 
-class Difference(NamedTuple):
+class MetricDifference(NamedTuple):
     """The difference of one configuration from the baseline in one metric."""
 
     variant: str
@@ -50,7 +50,7 @@ class ComparedMetric(NamedTuple):
     means: Mapping[str, float]
     errors: Mapping[str, float]
     """Half of the interval of each mean over the seeds."""
-    differences: tuple[Difference, ...]
+    differences: tuple[MetricDifference, ...]
 
     @property
     def label(self) -> str:
@@ -151,7 +151,7 @@ def _compare(
             paired = values[name] - values[baseline]
             low, high, p_value = bootstrap(paired, f"{metric} {key}")
             mean = float(np.nanmean(paired)) if not np.isnan(paired).all() else math.nan
-            found.append(Difference(name, mean, low, high, p_value, ""))
+            found.append(MetricDifference(name, mean, low, high, p_value, ""))
     return ComparedMetric(metric, key, unit, means, errors, tuple(_with_verdicts(found, better_sign(metric))))
 
 
@@ -172,7 +172,7 @@ def bootstrap(values: NDArray[np.float64], key: str) -> tuple[float, float, floa
     return float(low), float(high), min(1.0, p_value)
 
 
-def _with_verdicts(differences: Sequence[Difference], sign: int) -> Iterator[Difference]:
+def _with_verdicts(differences: Sequence[MetricDifference], sign: int) -> Iterator[MetricDifference]:
     """Verdicts by Holm's procedure; of one difference, by its interval."""
     significant: set[str] = set()
     for index, each in enumerate(sorted(differences, key=lambda each: each.p_value)):

@@ -8,7 +8,7 @@ from html import escape
 from xml.sax.saxutils import quoteattr
 
 from stowplan.simulator.scenario.quantities import time_text
-from stowplan.study.compare import ComparedMetric, Difference, FailRule, RunComparison
+from stowplan.study.compare import ComparedMetric, FailRule, MetricDifference, RunComparison
 from stowplan.study.html import charts, page, table
 
 _MINUS = "\N{MINUS SIGN}"
@@ -45,7 +45,7 @@ def comparison_rows(comparison: RunComparison) -> list[list[str]]:
     return rows
 
 
-def _difference(found: Difference, unit: str, *, several: bool) -> str:
+def _difference(found: MetricDifference, unit: str, *, several: bool) -> str:
     mean = _text(found.mean, unit, signed=True)
     if not several or not found.mean:
         return mean if found.mean else "0"

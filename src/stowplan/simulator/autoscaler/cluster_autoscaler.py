@@ -12,7 +12,7 @@ from typing import NamedTuple
 from stowplan.api.quantity import milli_value, value
 from stowplan.framework import Pod
 from stowplan.simulator.api_server import StepOrder
-from stowplan.simulator.autoscaler.estimator import Estimator, Packing
+from stowplan.simulator.autoscaler.estimator import Estimator, NodePacking
 from stowplan.simulator.autoscaler.movable import by_use, movable_pods, utilisation
 from stowplan.simulator.autoscaler.node_groups import NodeGroup, NodeGroups
 from stowplan.simulator.simulation import Simulation
@@ -39,7 +39,7 @@ class ClusterAutoscalerSettings(NamedTuple):
 class _Option(NamedTuple):
     group: NodeGroup
     nodes: int
-    packing: Packing
+    packing: NodePacking
 
     @property
     def pods(self) -> list[Pod]:

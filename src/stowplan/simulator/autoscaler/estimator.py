@@ -21,7 +21,7 @@ from stowplan.framework import NodeInfo, Pod
 from stowplan.insight.altered import status_on
 
 
-class Packing(NamedTuple):
+class NodePacking(NamedTuple):
     """Pods on new nodes: one list for each node."""
 
     nodes: list[list[Pod]]
@@ -44,7 +44,7 @@ class Estimator:
                 found.append(info.pod)
         return found
 
-    def pack(self, pods: Iterable[Pod], node_of: Callable[[int], api.Node], limit: int) -> Packing:
+    def pack(self, pods: Iterable[Pod], node_of: Callable[[int], api.Node], limit: int) -> NodePacking:
         """Place pods on at most `limit` new nodes, the largest first, each on the first node that it fits."""
         cluster = self._engine.cluster
         example = node_of(0)
@@ -78,7 +78,7 @@ class Estimator:
                 trial.assume(pod, infos[place].name)
                 packed[place].append(pod)
             self._take_back(trial, packed, infos)
-        return Packing(packed, left)
+        return NodePacking(packed, left)
 
     def _take_back(self, trial: Trial, packed: list[list[Pod]], infos: list[NodeInfo]) -> None:
         for pods in reversed(packed):

@@ -151,7 +151,7 @@ class ChoiceSpec(ScenarioPart, frozen=True, kw_only=True):
     zipf: ZipfSpec | None = None
 
 
-class WorkloadSpec(ScenarioPart, frozen=True, kw_only=True):
+class ScenarioWorkloadSpec(ScenarioPart, frozen=True, kw_only=True):
     """A workload: one object with replicas over time, or objects that arrive."""
 
     name: str = ""
@@ -346,7 +346,7 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     cycle: Time = 0
     """Simulated time that each scheduling attempt takes."""
     nodes: NodesSpec = NodesSpec()
-    workloads: tuple[WorkloadSpec, ...] = ()
+    workloads: tuple[ScenarioWorkloadSpec, ...] = ()
     churn: tuple[ChurnSpec, ...] = ()
     failures: tuple[FailureSpec, ...] = ()
     autoscaler: AutoscalerSpec | None = None

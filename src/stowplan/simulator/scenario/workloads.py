@@ -22,7 +22,7 @@ from stowplan.simulator.scenario.arrivals import ArrivalProcess, compile_arrival
 from stowplan.simulator.scenario.fields import required, time_at
 from stowplan.simulator.scenario.quantities import RandomQuantity, quantity, weighted
 from stowplan.simulator.scenario.replicas import ReplicaSchedule, compile_load, compile_replicas
-from stowplan.simulator.scenario.schema import ChoiceSpec, WorkloadSpec
+from stowplan.simulator.scenario.schema import ChoiceSpec, ScenarioWorkloadSpec
 from stowplan.simulator.workloads import CONTROLLERS, find_template
 
 Json = dict[str, Any]
@@ -95,7 +95,7 @@ def _with_priority(spec: api.PodSpec, priority: str) -> api.PodSpec:
 
 
 def compile_workload(
-    spec: WorkloadSpec, path: str, problems: Problems, folder: Path, read: Callable[[str], bytes]
+    spec: ScenarioWorkloadSpec, path: str, problems: Problems, folder: Path, read: Callable[[str], bytes]
 ) -> CompiledWorkload:
     """Check a workload; faults are added to `problems`."""
     if not spec.name:
@@ -133,7 +133,7 @@ def compile_workload(
 
 
 def _objects(
-    spec: WorkloadSpec, path: str, problems: Problems, folder: Path, read: Callable[[str], bytes]
+    spec: ScenarioWorkloadSpec, path: str, problems: Problems, folder: Path, read: Callable[[str], bytes]
 ) -> Iterator[tuple[Json, Any]]:
     if sum(map(bool, (spec.manifest, spec.template, spec.trace))) != 1:
         problems.add(path, "expected one of manifest, template and trace")
@@ -164,7 +164,7 @@ def _objects(
 
 
 def _replicas(
-    spec: WorkloadSpec, path: str, problems: Problems, folder: Path, kinds: set[str]
+    spec: ScenarioWorkloadSpec, path: str, problems: Problems, folder: Path, kinds: set[str]
 ) -> ReplicaSchedule | None:
     if spec.replicas is None and spec.load is None:
         return None
@@ -182,7 +182,7 @@ def _replicas(
     return compile_load(spec.load, field, problems, folder)
 
 
-def _restart(spec: WorkloadSpec, path: str, problems: Problems) -> Restart:
+def _restart(spec: ScenarioWorkloadSpec, path: str, problems: Problems) -> Restart:
     given = spec.restart
     if given.checkpoint is not None and given.resume:
         problems.add(f"{path}.restart", "checkpoint and resume exclude each other")
