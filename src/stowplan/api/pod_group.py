@@ -1,4 +1,4 @@
-"""The group scheduling.k8s.io/v1alpha2: PodGroups and Workloads.
+"""The group scheduling.k8s.io/v1alpha2: PodGroups and Workloads; and the PodGroups of the plugin Coscheduling.
 
 `POD_GROUP_VERSIONS` is the only place that depends on the version: the scheduler reads a PodGroup of any served version
 through `PodGroupRules`.
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from stowplan.api.checks import Problems, one_of
+from stowplan.api.coscheduling import CoschedulingPodGroup
 from stowplan.api.meta import Condition, Int32, ObjectMeta, Wire
 from stowplan.api.pod import PodResourceClaim, PodResourceClaimStatus
 
@@ -22,6 +23,9 @@ __all__ = [
 
 POD_GROUP_SCHEDULED = "PodGroupScheduled"
 """The condition of a PodGroup that the scheduler writes."""
+
+COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
+"""The label with the name of a pod's group of the plugin Coscheduling."""
 
 DISRUPTION_MODES = ("Pod", "PodGroup")
 
@@ -162,8 +166,14 @@ def _read_v1alpha2(group: PodGroup) -> PodGroupRules:
     )
 
 
-POD_GROUP_VERSIONS: Mapping[type[Wire], Callable[[Any], PodGroupRules]] = MappingProxyType({PodGroup: _read_v1alpha2})
-"""By the struct of a served version: how its PodGroups are read."""
+def _read_coscheduling(group: CoschedulingPodGroup) -> PodGroupRules:
+    return PodGroupRules(uid=group.metadata.uid, min_count=max(group.spec.min_member, 1))
+
+
+POD_GROUP_VERSIONS: Mapping[type[Any], Callable[[Any], PodGroupRules]] = MappingProxyType(
+    {PodGroup: _read_v1alpha2, CoschedulingPodGroup: _read_coscheduling}
+)
+"""By the struct of a served version: how its PodGroups are read. Of two groups with one name, the first kind counts."""
 
 
 def pod_group_rules(group: Wire) -> PodGroupRules:

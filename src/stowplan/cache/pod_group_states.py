@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stowplan import api
-from stowplan.api.pod_group import pod_group_rules
+from stowplan.api.meta import Wire
+from stowplan.api.pod_group import POD_GROUP_VERSIONS, pod_group_rules
 from stowplan.cache.stores import Stores
 from stowplan.framework import Pod
 from stowplan.framework.pod_group import PodGroupState, group_name
@@ -26,17 +27,24 @@ class PodGroupStates:
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
         self._states: dict[GroupKey, PodGroupState] = {}
-        self._rules: tuple[api.PodGroup, api.PodGroupRules] | None = None
+        self._rules: tuple[Wire, api.PodGroupRules] | None = None
         """The PodGroup that was read last; a cycle reads the same one for every member."""
 
     def rules(self, namespace: str, name: str) -> api.PodGroupRules | None:
         """The rules of the PodGroup; None if there is no such object."""
-        group = self._stores.of(api.PodGroup).get(name, namespace)
+        group = self._find(namespace, name)
         if group is None:
             return None
         if self._rules is None or self._rules[0] is not group:
             self._rules = (group, pod_group_rules(group))
         return self._rules[1]
+
+    def _find(self, namespace: str, name: str) -> Wire | None:
+        for kind in POD_GROUP_VERSIONS:
+            found: Wire | None = self._stores.of(kind).get(name, namespace)
+            if found is not None:
+                return found
+        return None
 
     def rules_of(self, pod: Pod) -> api.PodGroupRules | None:
         """The rules of the pod's group."""

@@ -63,6 +63,10 @@ TOPOLOGY_AWARE = "TopologyAwareWorkloadScheduling"
 WORKLOAD_PREEMPTION = "WorkloadAwarePreemption"
 WORKLOAD_CLAIMS = "DRAWorkloadResourceClaims"
 
+COSCHEDULING = "stowplan.coscheduling"
+"""Whether PodGroups of scheduling.x-k8s.io/v1alpha1 are scheduled as gangs. A switch of our own, not a feature gate."""
+COSCHEDULING_GATES = {GENERIC_WORKLOAD: True, GANG_SCHEDULING: True, COSCHEDULING: True}
+
 _DEPENDENCIES = {
     GANG_SCHEDULING: (GENERIC_WORKLOAD,),
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),

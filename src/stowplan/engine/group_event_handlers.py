@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from stowplan import api
+from stowplan.api.pod_group import COSCHEDULING_LABEL, POD_GROUP_VERSIONS
+from stowplan.config.feature_gates import COSCHEDULING
 from stowplan.engine.event_handlers import EventHandlers
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.state import EngineState
@@ -30,14 +34,20 @@ class GroupEventHandlers(EventHandlers):
         super().__init__(state, preemptions)
         self._queue = queue
         self._settle_gang = settle_gang
-        self._put[api.PodGroup] = self._put_group
-        self._remove[api.PodGroup] = self._remove_group
+        self._labels = state.cluster.release.has(COSCHEDULING)
+        """Whether a label may name the group of a pod."""
+        for kind in POD_GROUP_VERSIONS:
+            self._put[kind] = self._put_group
+            self._remove[kind] = self._remove_group
 
-    def _put_group(self, group: api.PodGroup, whole: Any) -> None:
+    def _put_pod(self, source: api.Pod, whole: Any) -> None:
+        super()._put_pod(_with_group(source) if self._labels else source, whole)
+
+    def _put_group(self, group: Any, whole: Any) -> None:
         self._put_other(group, whole)
         self._queue.open_gang_gate((group.metadata.namespace, group.metadata.name))
 
-    def _remove_group(self, group: api.PodGroup) -> None:
+    def _remove_group(self, group: Any) -> None:
         self._remove_other(group)
         self._settle_gang((group.metadata.namespace, group.metadata.name))
 
@@ -79,3 +89,12 @@ class GroupEventHandlers(EventHandlers):
         super()._remove_pod(source)
         if pod is not None and group_name(pod):
             state.cluster.pod_groups.remove(pod)
+
+
+def _with_group(source: api.Pod) -> api.Pod:
+    """The pod as a member of the group that its label names, unless it has a group."""
+    name = source.metadata.labels.get(COSCHEDULING_LABEL)
+    if not name or source.spec.scheduling_group is not None:
+        return source
+    group = api.PodSchedulingGroup(pod_group_name=name)
+    return replace(source, spec=replace(source.spec, scheduling_group=group))

@@ -85,8 +85,9 @@ def for_release(registry: Factories, release: Release) -> dict[str, Callable[...
         if made.get(name) is not None and not release.has(gate):
             points = [point.name for point in RUN_POINTS if implements_point(REGISTRY[name], point)]
             made[name] = _idle(name, points)
-    made |= {name: _idle(name, _IDLE_POINTS[name]) for name in release.idle_plugins}
-    return {**GATED_PLUGINS, **made} if release.has(GENERIC_WORKLOAD) else made
+    if release.has(GENERIC_WORKLOAD):
+        return {**GATED_PLUGINS, **made}
+    return made | {name: _idle(name, _IDLE_POINTS[name]) for name in release.idle_plugins}
 
 
 def _without_score(plugin: type[Plugin]) -> type[Plugin]:

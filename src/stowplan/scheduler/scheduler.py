@@ -21,7 +21,7 @@ from stowplan.cluster.leader_election import ElectorThread
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.reflector import REQUIRED_KINDS, UNFINISHED_PODS, EventSink, Reflector, watched_kinds
 from stowplan.cluster.write_client import MAX_CONNECTIONS, Observe, Writer
-from stowplan.config.feature_gates import GENERIC_WORKLOAD, TAINT_RULES
+from stowplan.config.feature_gates import COSCHEDULING, GENERIC_WORKLOAD, TAINT_RULES
 from stowplan.config.options import Options
 from stowplan.engine import CheckedEngine, Engine, Observer
 from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
@@ -72,9 +72,11 @@ class SchedulerSettings:
         return self.options.gates.get(TAINT_RULES, False)
 
     @property
-    def groups(self) -> bool:
-        """Whether pods of a group are scheduled together."""
-        return self.options.config.release.has(GENERIC_WORKLOAD)
+    def group_kinds(self) -> tuple[str, ...]:
+        """Kinds of PodGroups whose pods are scheduled together."""
+        release = self.options.config.release
+        kinds = {"PodGroup": GENERIC_WORKLOAD, "CoschedulingPodGroup": COSCHEDULING}
+        return tuple(kind for kind, gate in kinds.items() if release.has(gate))
 
 
 class Scheduler:
@@ -114,7 +116,7 @@ class Scheduler:
         self.insight = LiveInsight(self._insight, self.engine, self.answers, lambda: self.ready)
         """Answers about pods, for other threads."""
         served = settings.resource_api or RESOURCE_VERSIONS[0]
-        read = kinds_read(self.engine.profiles.values(), settings.taint_rules, settings.groups)
+        read = kinds_read(self.engine.profiles.values(), settings.taint_rules, settings.group_kinds)
         self.kinds = [kind_at(kind, served) for kind in read]
         if not settings.resource_api:
             self.engine.cluster.missing_kinds.add("ResourceClaim")
@@ -268,13 +270,12 @@ class Scheduler:
         await Reflector(client, kind, sink, field_selector=selector, keep_objects=keep, required=required).run()
 
 
-def kinds_read(profiles: Iterable[Profile], taint_rules: bool = False, groups: bool = False) -> list[Kind]:
-    """Kinds that the enabled plugins read; with `taint_rules`, DeviceTaintRules are watched with ResourceSlices, and
-    with `groups` PodGroups."""
+def kinds_read(profiles: Iterable[Profile], taint_rules: bool = False, groups: Iterable[str] = ()) -> list[Kind]:
+    """Kinds that the enabled plugins read, and those of `groups`; with `taint_rules`, DeviceTaintRules are watched with
+    ResourceSlices."""
     plugins = {plugin for profile in profiles for point in profile.points.values() for plugin in point}
     read = {kind for plugin in plugins for kind in plugin.reads}
     if taint_rules and "ResourceSlice" in read:
         read.add(RULES.name)
-    if groups:
-        read.add("PodGroup")
+    read.update(groups)
     return watched_kinds(read)

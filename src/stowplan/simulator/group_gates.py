@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.config.defaults import ALPHA_PLUGINS
 from stowplan.config.feature_gates import (
+    COSCHEDULING,
+    COSCHEDULING_GATES,
     GANG_SCHEDULING,
     GENERIC_WORKLOAD,
     TOPOLOGY_AWARE,
@@ -30,14 +32,23 @@ def with_group_gates(config: KubeSchedulerConfiguration, objects: Iterable[Any])
     for item in objects:
         if isinstance(item, api.PodGroup):
             needed |= {GENERIC_WORKLOAD, GANG_SCHEDULING, *_gates_of(item.spec)}
+        elif isinstance(item, api.CoschedulingPodGroup) and not _has_coscheduling(config):
+            needed |= COSCHEDULING_GATES.keys()
     gates = {name: True for name in needed if not config.release.has(name)}
-    if not gates or config.release.version != LATEST.version:
+    if not gates or (config.release.version != LATEST.version and COSCHEDULING not in gates):
         return config
     release = config.release.with_gates(gates)
     check_dependencies(dict.fromkeys(release.enabled, True))
     names = [name for name, gate in ALPHA_PLUGINS.items() if gate in gates]
     profiles = tuple(_with_plugins(profile, names) for profile in config.profiles)
     return replace(config, profiles=profiles).for_release(release)
+
+
+def _has_coscheduling(config: KubeSchedulerConfiguration) -> bool:
+    """Whether a profile has the plugin Coscheduling, which handles its PodGroups itself."""
+    plugins = [profile.plugins for profile in config.profiles]
+    sets = [getattr(each, field) for each in plugins for field in each.__struct_fields__]
+    return any(plugin.name == "Coscheduling" for each in sets for plugin in each.enabled)
 
 
 def _gates_of(spec: api.PodGroupSpec) -> Iterable[str]:

@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.builders import Json, member, node, pod, pod_group
+from tests.builders import Json, make, member, node, pod, pod_group
 from tests.builders.engine_host import Host
+from tests.unit.plugins.dynamic_resources.devices import CLASS, claim, devices
 
 from stowplan import api
 from stowplan.api import codec
-from stowplan.api.pod_group import POD_GROUP_SCHEDULED
+from stowplan.api.pod_group import COSCHEDULING_LABEL, POD_GROUP_SCHEDULED
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
-from stowplan.config.feature_gates import GANG_SCHEDULING, GENERIC_WORKLOAD, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
-from stowplan.config.releases import LATEST
-from stowplan.framework import Bind, Call, CycleState, EmitEvent, Evict, Failure, Plugin, Pod, Status
+from stowplan.config.feature_gates import (
+    COSCHEDULING_GATES,
+    GANG_SCHEDULING,
+    GENERIC_WORKLOAD,
+    TOPOLOGY_AWARE,
+    WORKLOAD_PREEMPTION,
+)
+from stowplan.config.releases import LATEST, RELEASES
+from stowplan.framework import Bind, Call, CycleState, EmitEvent, Evict, Failure, Plugin, Pod, Status, Write
 from stowplan.runtime import enable_everywhere
 
 CPU: Json = {"requests": {"cpu": "1"}}
@@ -280,3 +287,71 @@ def test_members_give_their_room_back_if_the_group_is_deleted() -> None:
     made.schedule()
     assert bound(made) == {}
     assert not made.engine.cluster.pods
+
+
+def test_two_members_do_not_share_a_claim_for_one_pod() -> None:
+    """A PersistentVolumeClaim with ReadWriteOncePod; kube-scheduler v1.36 lets both have it."""
+    volume = {"accessModes": ["ReadWriteOncePod"], "capacity": {"storage": "1Gi"}}
+    marks = {"pv.kubernetes.io/bind-completed": "yes"}
+    spec = {"accessModes": ["ReadWriteOncePod"], "volumeName": "pv"}
+    bound_claim = make("PersistentVolumeClaim", "data", "default", spec=spec, annotations=marks)
+    uses = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    made = host(make("PersistentVolume", "pv", spec=volume), bound_claim, node("n"), node("m"))
+    made.put(group(min_count=2), *members(2, **uses))
+    made.schedule()
+    assert bound(made) == {}
+    assert "ReadWriteOncePod" in message(made, "g-1")
+
+
+def test_members_share_devices() -> None:
+    """Members with one ResourceClaim go to the node of its device, and are bound in their first attempt."""
+    made = host(CLASS, devices("n", 1), devices("m", 1), claim("shared"), node("n", cpu=8), node("m", cpu=8))
+    uses = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "shared"}]}
+    made.put(group(min_count=4), *members(4, **uses))
+    made.schedule()
+    made.advance(2)
+    assert len(set(bound(made).values())) == 1
+    assert len(bound(made)) == 4
+    found = made.world.get(api.ResourceClaim, "shared", "default")
+    assert found is not None
+    assert len(found.status.reserved_for) == 4
+    assert not [each for each in made.done if isinstance(each, EmitEvent) and each.reason == "FailedScheduling"]
+
+
+def test_other_pods_do_not_share_a_claim_that_is_being_allocated() -> None:
+    made = host(CLASS, devices("n", 1), claim("shared"), node("n", cpu=8))
+    uses = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "shared"}]}
+    made.put(group("g", 1), group("h", 1), member("g-0", "g", **uses), member("h-0", "h", **uses))
+    made.settle()
+    made.engine.schedule_one()
+    made.engine.schedule_one()
+    made.settle(Write)
+    assert "resource claim default/shared is in the process of being allocated" in message(made, "h-0")
+    made.settle()
+    made.advance(5)
+    assert len(bound(made)) == 2
+
+
+def coscheduling(version: str = "1.36") -> Host:
+    release = RELEASES[version].with_gates(COSCHEDULING_GATES)
+    return Host(node("n", cpu=2), config=default_configuration(release))
+
+
+@pytest.mark.parametrize("version", ["1.33", "1.34", "1.35", "1.36"])
+def test_pod_groups_of_the_plugin_coscheduling(version: str) -> None:
+    made = coscheduling(version)
+    labelled = [pod(f"p-{i}", labels={COSCHEDULING_LABEL: "g"}, **CPU) for i in range(3)]
+    made.put(*labelled)
+    made.schedule()
+    assert made.engine.queue_counts()["gated"] == 3
+    crd = make("CoschedulingPodGroup", "g", "default", spec={"minMember": 3})
+    made.put(crd)
+    made.schedule()
+    assert bound(made) == {}
+    assert not made.engine.cluster.pods
+    made.put(node("more", cpu=1))
+    made.schedule()
+    assert len(bound(made)) == 3
+    made.put(pod("plain"))
+    made.schedule()
+    assert "plain" in bound(made)

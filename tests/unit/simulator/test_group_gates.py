@@ -66,3 +66,16 @@ def test_the_domain_of_a_group_is_reported() -> None:
     labels = {"rack": "r1"}
     (found,) = Run(node("n", cpu="2", labels=labels), rack, member("a"), member("b")).report().pod_groups
     assert (found.topology_key, found.domain) == ("rack", "r1")
+
+
+def test_groups_of_coscheduling() -> None:
+    """PodGroups of scheduling.x-k8s.io, whose pods have a label: the same cycle, and no member holds room in vain."""
+    named = {"labels": {"scheduling.x-k8s.io/pod-group": "g"}}
+    crd = make("CoschedulingPodGroup", "g", namespace="default", spec={"minMember": 2})
+    pods = [pod(name, metadata=named, **asking("1")) for name in ("a", "b")]
+    (waits,) = Run(node("n", cpu="1"), crd, *pods).report().pod_groups
+    assert (waits.status, waits.members, waits.placed, waits.min_count) == ("Pending", 2, 0, 2)
+    (fits,) = Run(node("n", cpu="2"), crd, *pods).report().pod_groups
+    assert (fits.status, fits.placed) == ("Scheduled", 2)
+    config = default_configuration(RELEASES["1.34"])
+    assert with_group_gates(config, [crd]).release.has(GANG_SCHEDULING)

@@ -122,6 +122,13 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "no node, before kube-scheduler's message. explainEvents of a profile overrides the flag.",
         ),
         option(
+            "coscheduling",
+            BOOL,
+            "coscheduling",
+            "Schedule pods with the label scheduling.x-k8s.io/pod-group as gangs, by the minMember of their PodGroup "
+            "of scheduling.x-k8s.io/v1alpha1, the custom resource of the plugin Coscheduling.",
+        ),
+        option(
             "web",
             BOOL,
             "web",

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from stowplan import api
 from stowplan.cache import Cluster, Store, key_of
+from stowplan.framework import Pod
+from stowplan.framework.pod_group import group_name
 from stowplan.plugins.dynamic_resources.allocation import AllocatedState
 
 _SHARED = "DynamicResources.claims"
@@ -28,6 +30,8 @@ class ClaimTracker:
         self._store = store
         self._assumed: dict[str, api.ResourceClaim] = {}
         self._in_flight: dict[str, api.AllocationResult] = {}
+        self._groups: dict[str, GroupName] = {}
+        """The pod groups of the pods for which claims are in flight."""
         for claim in store:
             self._on_change(None, claim)
         store.listen(self._on_change)
@@ -43,14 +47,26 @@ class ClaimTracker:
         """The allocation of a claim in flight."""
         return self._in_flight.get(identity(claim))
 
-    def take_off(self, claim: api.ResourceClaim, allocation: api.AllocationResult) -> None:
-        """Mark a claim as in flight with its allocation (SignalClaimPendingAllocation)."""
+    def shared(self, claim: api.ResourceClaim, pod: Pod) -> api.AllocationResult | None:
+        """The allocation of a claim in flight for another member of the pod's group."""
+        found = self._in_flight.get(identity(claim))
+        if found is None or self._groups.get(identity(claim)) != _group_of(pod):
+            return None
+        return found
+
+    def take_off(self, claim: api.ResourceClaim, allocation: api.AllocationResult, pod: Pod | None = None) -> None:
+        """Mark a claim as in flight with its allocation (SignalClaimPendingAllocation), for a pod that may be a member
+        of a pod group."""
         self._in_flight[identity(claim)] = allocation
+        group = None if pod is None else _group_of(pod)
+        if group is not None:
+            self._groups[identity(claim)] = group
         self.allocated.hold(identity(claim), allocation)
 
     def land(self, claim: api.ResourceClaim) -> None:
         """End the flight of a claim, written or not. Its assumed or watched allocation applies again."""
         who = identity(claim)
+        self._groups.pop(who, None)
         if self._in_flight.pop(who, None) is not None:
             latest = self.get(claim.metadata.name, claim.metadata.namespace)
             if latest is None or identity(latest) != who:
@@ -79,6 +95,7 @@ class ClaimTracker:
             del self._assumed[key_of(watched.metadata)]
         if old is not None and (new is None or identity(new) != identity(old)):
             self._in_flight.pop(identity(old), None)
+            self._groups.pop(identity(old), None)
             self.allocated.release(identity(old))
         if new is not None:
             self._account(new)
@@ -90,6 +107,15 @@ class ClaimTracker:
             self.allocated.release(who)
         else:
             self.allocated.hold(who, allocation)
+
+
+GroupName = tuple[str, str]
+"""Namespace and name of a pod group."""
+
+
+def _group_of(pod: Pod) -> GroupName | None:
+    name = group_name(pod)
+    return (pod.namespace, name) if name else None
 
 
 def identity(claim: api.ResourceClaim) -> str:

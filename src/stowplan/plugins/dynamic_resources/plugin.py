@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from stowplan import api
 from stowplan import framework as fwk
@@ -97,7 +98,7 @@ class DynamicResources(InTreePlugin):
         special = extended_resources.special_claim(self.cluster, pod) if any(extended.values()) else None
         checked: list[PodClaim] = []
         for claim in named if special is None else (*named, special):
-            item = self._examine(claim, is_special=claim is special)
+            item = self._examine(claim, pod, is_special=claim is special)
             if isinstance(item, fwk.Status):
                 return item
             checked.append(item)
@@ -156,7 +157,7 @@ class DynamicResources(InTreePlugin):
         reservation = ClaimReservation.of(claims, node_name)
         if isinstance(reservation, fwk.Status):
             return reservation
-        reservation.begin(self._tracker)
+        reservation.begin(self._tracker, pod)
         state.write(RESERVATION, reservation)
         return None
 
@@ -225,8 +226,12 @@ class DynamicResources(InTreePlugin):
         claims: PodClaims | None = state.get(STATE)
         return _NONE if claims is None and not self.concerns(pod.template) else claims
 
-    def _examine(self, claim: api.ResourceClaim, *, is_special: bool) -> PodClaim | fwk.Status:
+    def _examine(self, claim: api.ResourceClaim, pod: fwk.Pod, *, is_special: bool) -> PodClaim | fwk.Status:
         allocation = claim.status.allocation
+        if allocation is None and pod.template.spec.scheduling_group is not None:
+            allocation = self._tracker.shared(claim, pod)
+            if allocation is not None:
+                claim = structs.replace(claim, status=structs.replace(claim.status, allocation=allocation))
         if allocation is None:
             if self._tracker.pending(claim) is not None:
                 return unresolvable(f"resource claim {key(claim)} is in the process of being allocated")

@@ -57,6 +57,8 @@ class ClaimWriter:
     async def _bind(self, item: ReservedClaim, reservation: ClaimReservation, pod: fwk.Pod) -> fwk.Failure | None:
         if item.special and item.allocation is None and not item.claim.spec.devices.requests:
             return None
+        if item.allocation is None and self._tracker.pending(item.claim) is not None:
+            await self._until_landed(item)
         try:
             problem = await self._write(item, pod)
         except fwk.CancelledError:
@@ -71,6 +73,16 @@ class ClaimWriter:
         if problem is None and item.special:
             problem = await _tell_pod(pod, item.claim, reservation)
         return problem
+
+    async def _until_landed(self, item: ReservedClaim) -> None:
+        """Another member of the pod's group writes the allocation."""
+        waited, pause = 0.0, _FIRST_POLL_SECONDS
+        while self._tracker.pending(item.claim) is not None and waited < _POLL_TIMEOUT_SECONDS:
+            await fwk.Sleep(pause)
+            waited += pause
+            pause = min(2 * pause, _MAX_POLL_SECONDS)
+        metadata = item.claim.metadata
+        item.claim = self._tracker.get(metadata.name, metadata.namespace) or item.claim
 
     async def _write(self, item: ReservedClaim, pod: fwk.Pod) -> fwk.Failure | None:
         """Create the claim if necessary, write its allocation, and reserve it for the pod."""

@@ -39,6 +39,8 @@ class ClaimReleaser:
     def blocking(self, claims: PodClaims, pod: fwk.Pod) -> api.ResourceClaim | None:
         """An allocated claim that makes a node unavailable and is used by no other pod."""
         for index, item in enumerate(claims):
+            if self._tracker.pending(item.claim) is not None:
+                continue  # Another member of the pod's group is about to use it.
             if index in claims.unavailable and item is not claims.special:
                 consumers = {consumer.uid for consumer in item.claim.status.reserved_for}
                 if consumers <= {pod.uid}:

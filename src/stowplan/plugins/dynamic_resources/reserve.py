@@ -66,16 +66,17 @@ class ClaimReservation:
             item.allocation = allocation
         return cls(reserved, found.mappings)
 
-    def begin(self, tracker: ClaimTracker) -> None:
+    def begin(self, tracker: ClaimTracker, pod: fwk.Pod) -> None:
         """Mark the claims as in flight: their devices count as allocated."""
         for item in self.claims:
             if item.allocation is not None:
-                tracker.take_off(item.begun, item.allocation)
+                tracker.take_off(item.begun, item.allocation, pod)
 
     def end(self, tracker: ClaimTracker) -> None:
-        """End the flight of the claims, except of those that were or may have been written."""
+        """End the flight of the claims, except of those that were or may have been written, and of those that are in
+        flight for another member of the pod's group."""
         for item in self.claims:
-            if not item.unsettled:
+            if not item.unsettled and item.allocation is not None:
                 tracker.land(item.begun)
 
     def to_give_up(self, pod: fwk.Pod) -> list[ReservedClaim]:

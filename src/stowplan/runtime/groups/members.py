@@ -22,6 +22,7 @@ from stowplan.framework import (
     Plugin,
     Pod,
     PodGroupInfo,
+    PodTemplate,
     StateNotFoundError,
     Status,
 )
@@ -34,6 +35,7 @@ from stowplan.runtime.decide.sources import Afresh, AnswerSource
 from stowplan.runtime.groups.affinity_lists import AffinityLists
 from stowplan.runtime.groups.group_status import SUCCESS, GroupStatus, failure, of_status, unschedulable
 from stowplan.runtime.groups.placement_diagnosis import PlacementDiagnosis, PlannedPlacement
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.binding_points import run_in_reverse, run_permit, run_until_failure
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.points.waiting_pods import PermitWait
@@ -98,6 +100,9 @@ class MemberTrials:
         self._group = group
         self._state = CycleState()
         self._lists = AffinityLists(profile.cluster, group.members) if stale_affinity else None
+        self._repeats_refusals = not self._afresh and not _has_effects(profile)
+        self._refused: dict[PodTemplate, Decision] = {}
+        """Refusals since the last member was placed; equal members are refused alike."""
         self._stand_ins: dict[str, Pod] = {}
         self._nominations: dict[str, str] = {}
 
@@ -133,6 +138,7 @@ class MemberTrials:
         results: list[MemberResult] = []
         placed: list[MemberResult] = []
         status, waiting, preempting = unschedulable(), False, False
+        self._refused.clear()
         with Trial(self._profile.cluster) as trial:
             try:
                 for pod in self._group.members:
@@ -155,10 +161,14 @@ class MemberTrials:
         return GroupTrial(placement, results, status, waiting)
 
     def _try_member(self, trial: Trial, pod: Pod, placement: Placement | None, post_filter: bool) -> MemberResult:
-        decision = self._decide(pod, placement, post_filter)
+        nominated = pod.nominated_node_name or pod.uid in self._nominations
+        repeated = None if nominated else self._refused.get(pod.template)
+        decision = repeated or self._decide(pod, placement, post_filter)
         result = _result_of(pod, decision)
         if not decision.node_name:
             if not decision.nominated_node_name:
+                if self._repeats_refusals and decision.error is None and not nominated and not pod.spec.resource_claims:
+                    self._refused[pod.template] = decision
                 return result
             result.node_name, result.requires_preemption = decision.nominated_node_name, True
         self._assume(trial, result)
@@ -179,6 +189,7 @@ class MemberTrials:
             result.permit = _permit_status(rejection, waits)
             if rejection is None:
                 result.placed = True
+                self._refused.clear()
                 return
         self._revert(trial, pod, state, node)
         result.node_name, result.nominated, result.requires_preemption = "", "", False
@@ -232,6 +243,12 @@ class MemberTrials:
         finally:
             if self._lists is not None:
                 self._lists.after(pod)
+
+
+def _has_effects(profile: Profile) -> bool:
+    """Whether plugins of a profile may answer equal pods differently, or change something when they refuse a pod."""
+    points = (profile.pre_filters, profile.filters, profile.post_filters)
+    return bool(profile.extenders) or any(isinstance(each, OutOfTreePlugin) for point in points for each in point)
 
 
 def _result_of(pod: Pod, decision: Decision) -> MemberResult:

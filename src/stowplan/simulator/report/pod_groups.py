@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from stowplan import api
-from stowplan.api.pod_group import POD_GROUP_SCHEDULED, pod_group_rules
+from stowplan.api.pod_group import COSCHEDULING_LABEL, POD_GROUP_SCHEDULED, POD_GROUP_VERSIONS, pod_group_rules
 from stowplan.cache import Cluster
 from stowplan.simulator.api_server import ApiServer
 
@@ -35,23 +36,26 @@ class PodGroupReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 def pod_groups_of(api_server: ApiServer, cluster: Cluster) -> Iterator[PodGroupReport]:
     """The groups, sorted by name."""
     members: dict[tuple[str, str], list[api.Pod]] = {}
-    groups = sorted(api_server.all(api.PodGroup), key=lambda group: (group.metadata.namespace, group.metadata.name))
+    found = [group for kind in POD_GROUP_VERSIONS for group in api_server.all(kind)]
+    groups = sorted(found, key=lambda group: (group.metadata.namespace, group.metadata.name))
     for pod in api_server.all(api.Pod) if groups else ():
-        if pod.spec.scheduling_group is not None:
-            name = pod.spec.scheduling_group.pod_group_name or ""
+        group = pod.spec.scheduling_group
+        name = pod.metadata.labels.get(COSCHEDULING_LABEL) if group is None else group.pod_group_name
+        if name:
             members.setdefault((pod.metadata.namespace, name), []).append(pod)
     for group in groups:
         pods = members.get((group.metadata.namespace, group.metadata.name), [])
         yield _report(group, pods, cluster)
 
 
-def _report(group: api.PodGroup, pods: list[api.Pod], cluster: Cluster) -> PodGroupReport:
+def _report(group: Any, pods: list[api.Pod], cluster: Cluster) -> PodGroupReport:
     rules = pod_group_rules(group)
-    condition = group.condition(POD_GROUP_SCHEDULED)
+    condition = group.condition(POD_GROUP_SCHEDULED) if isinstance(group, api.PodGroup) else None
     placed = [pod for pod in pods if pod.spec.node_name]
     infos = [cluster.nodes.get(pod.spec.node_name) for pod in placed] if rules.topology_key else []
     domains = {info.labels.get(rules.topology_key, "") for info in infos if info is not None}
-    status = "Pending" if condition is None else "Scheduled" if condition.status == "True" else "Unschedulable"
+    scheduled = len(placed) >= (rules.min_count or 1) if condition is None else condition.status == "True"
+    status = "Scheduled" if scheduled else "Pending" if condition is None else "Unschedulable"
     return PodGroupReport(
         pod_group=f"{group.metadata.namespace}/{group.metadata.name}",
         policy="Basic" if rules.min_count is None else "Gang",
