@@ -31,7 +31,8 @@ def check_plugin_names(
     `known` None accepts any name that was not removed.
     """
     if known is not None:
-        known = release.idle_plugins.union(known).difference(release.later_plugins)
+        gated = (name for name, gate in ALPHA_PLUGINS.items() if release.has(gate))
+        known = release.idle_plugins.union(known, gated).difference(release.later_plugins)
     for index, profile in enumerate(config.profiles):
         path = f"$.profiles[{index}]"
         for point in PLUGINS_ATTRIBUTES:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from stowplan import logs
 from stowplan.api.kinds import KINDS, Kind
 from stowplan.api.resource_versions import RESOURCE_VERSIONS, kind_at
 from stowplan.cluster.client import Client
@@ -37,6 +38,8 @@ from stowplan.scheduler.plugin_calls import PluginCaller
 from stowplan.scheduler.scheduling_loop import Executor, SchedulingLoop
 from stowplan.scheduler.web_source import LiveOwner, live_source
 from stowplan.web.source import StateSource
+
+log = logs.get(__name__)
 
 DRAIN_SECONDS = 2.5
 """Time for bindings and other writes under way to finish at shutdown."""
@@ -118,6 +121,8 @@ class Scheduler:
         served = settings.resource_api or RESOURCE_VERSIONS[0]
         read = kinds_read(self.engine.profiles.values(), settings.taint_rules, settings.group_kinds)
         self.kinds = [kind_at(kind, served) for kind in read]
+        if settings.group_kinds and settings.extenders:
+            log.warning("Extenders are not called for members of pod groups")
         if not settings.resource_api:
             self.engine.cluster.missing_kinds.add("ResourceClaim")
         self._limiter = self._make_limiter()

@@ -2,8 +2,10 @@ from typing import Any
 
 import pytest
 
+from stowplan.config import from_builtins
 from stowplan.config.defaults import IN_TREE_PLUGINS, complete
 from stowplan.config.errors import Problems
+from stowplan.config.releases import LATEST
 from stowplan.config.strict_decoding import decode
 from stowplan.config.types import KubeSchedulerConfiguration
 from stowplan.config.validation import check_plugin_names, validate
@@ -197,3 +199,15 @@ def test_disabled_and_configured_names_may_be_unknown() -> None:
     }
     check_plugin_names(read({"profiles": [profile]}), IN_TREE_PLUGINS, problems)
     assert [error.path for error in problems.errors] == ["$.profiles[0].pluginConfig[1].name"]
+
+
+def test_plugins_of_a_feature_gate_may_be_named_while_it_is_on() -> None:
+    release = LATEST.with_gates({"GenericWorkload": True, "GangScheduling": True})
+    profile = {"plugins": {"permit": {"enabled": [{"name": "GangScheduling"}]}}}
+    given = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    made = from_builtins(given, "config", IN_TREE_PLUGINS, release=release)
+    assert [each.name for each in made.profiles[0].plugins.permit.enabled] == ["GangScheduling"]
