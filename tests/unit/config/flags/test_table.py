@@ -29,6 +29,7 @@ def test_every_flag_of_kube_scheduler_is_there_and_those_about_plugins() -> None
         "plugin",
         "plugin-call-timeout",
         "max-namespace-share",
+        "coscheduling",
         "explain-events",
         "web",
         "extender-timeouts",
