@@ -119,3 +119,9 @@ def test_narrow(visit: Callable[..., Visit], run: Site) -> None:
     opened = visit(width=390, at=run)
     opened.page.locator("html[data-run=ready]").wait_for(state="attached")
     assert opened.page.get_by_role("button", name="Play").is_visible()
+    handle = opened.page.get_by_label("Time of the run")
+    box = handle.bounding_box()
+    assert box is not None
+    opened.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    end = opened.state("stowplan.timeline.replay.events.end")
+    assert opened.state("stowplan.timeline.time") == pytest.approx(end / 2, rel=0.1)

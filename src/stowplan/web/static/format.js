@@ -59,12 +59,12 @@ export function duration(seconds) {
   return `${Math.round(whole / 86400)} d`;
 }
 
-/** "1:30:00", "3 d 4:00:00". */
+/** "1:30:00", "3 d 4:00". */
 export function clock(seconds) {
   const whole = Math.max(0, Math.round(seconds));
-  const days = whole >= 86400 ? `${Math.floor(whole / 86400)} d ` : '';
   const [minutes, rest] = [Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, '0'));
-  return `${days}${Math.floor((whole % 86400) / 3600)}:${minutes}:${rest}`;
+  const time = `${Math.floor((whole % 86400) / 3600)}:${minutes}`;
+  return whole < 86400 ? `${time}:${rest}` : `${Math.floor(whole / 86400)} d ${time}`;
 }
 
 /** The time of day in the viewer's zone. */
