@@ -159,7 +159,7 @@ class Mirror:
 
     def _events_after(self, revision: int, *, pods: bool) -> bytes:
         batches = [batch for batch in self._batches if batch.revision > revision]
-        if not self._first <= revision <= self.revision or any(batch.reset for batch in batches):
+        if not self.knows(revision):
             return self._framed([("reset", Reset(epoch=self.epoch))])
         return self._framed(self._merged(batches, pods))
 
@@ -222,9 +222,11 @@ class Mirror:
         if batch.is_empty:
             return
         self.revision = batch.revision
+        if batch.reset:
+            self._first = batch.revision
         self._batches.append(batch)
         while self._batches[0].time < batch.time - RING_SECONDS:
-            self._first = self._batches.popleft().revision
+            self._first = max(self._first, self._batches.popleft().revision)
 
     def _merged(self, batches: list[Batch], pods: bool) -> list[tuple[str, Any]]:
         touched = _union(batch.nodes for batch in batches)
@@ -276,6 +278,10 @@ class Mirror:
         """The last event carries the id, so that a connection that breaks within the batch gets all of it again."""
         frames = [b"event: %s\ndata: %s\n" % (name.encode(), msgspec.json.encode(data)) for name, data in events]
         return b"\n".join(frames) + b"id: %s\n\n" % self.event_id.encode() if frames else b""
+
+    def knows(self, revision: int) -> bool:
+        """Whether a client with this revision can be brought up to date without loading everything again."""
+        return self._first <= revision <= self.revision
 
     @property
     def event_id(self) -> str:

@@ -207,15 +207,17 @@ class _SharedAnswers:
     def __init__(self, source: StateSource) -> None:
         self._source = source
         self._lock = asyncio.Lock()
-        self._kept: dict[str, tuple[float, _Packed]] = {}
+        self._kept: dict[str, tuple[float, int, _Packed]] = {}
+        """By name: when it was made, at least of which revision, and the answer."""
 
     async def get(self, name: str, make: Callable[[], Awaitable[Any]]) -> _Packed:
         async with self._lock:
-            made, packed = self._kept.get(name, (0.0, None))
+            made, revision, packed = self._kept.get(name, (0.0, 0, None))
             is_fresh = not self._source.shown.changes or monotonic() - made < MIN_REFRESH_SECONDS
-            if packed is None or not is_fresh:
+            if packed is None or not is_fresh or not self._source.mirror.knows(revision):
+                revision = self._source.mirror.revision
                 packed = await _packed(msgspec.json.encode(await make()))
-                self._kept[name] = monotonic(), packed
+                self._kept[name] = monotonic(), max(revision, 1), packed
             return packed
 
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.unit.web.pages import Browser, shown
 
 from stowplan.cli.main import cli
 from stowplan.web.columns import Times, flags_of
+from stowplan.web.mirror import RING_SECONDS
 from stowplan.web.queue_page import queue_page
 from stowplan.web.wire import JUST_JOINED
 
@@ -283,3 +285,15 @@ def test_a_node_has_just_joined_by_the_clock_of_the_source_only(
     made = typed(node("a"))
     made = replace(made, metadata=replace(made.metadata, creation_timestamp=created))
     assert bool(flags_of(made, Times(now, start)) & JUST_JOINED) == joined
+
+
+def test_a_kept_map_is_made_again_once_its_revision_is_forgotten(tmp_path: Path) -> None:
+    """Otherwise a client would load the same columns again and again: each time the stream sends a reset."""
+    with shown(tmp_path, manifest("Node", node("a")), manifest("Pod", pod("web"))) as browser:
+        first = browser.data("map")["revision"]
+        mirror = browser.source.mirror
+        for _ in range(2):
+            mirror.publish("queue", {"time": 1})
+            mirror._clock = lambda: monotonic() + 10 * RING_SECONDS
+        assert not mirror.knows(first)
+        assert mirror.knows(browser.data("map")["revision"])
