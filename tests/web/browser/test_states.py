@@ -80,7 +80,8 @@ def test_one_node_and_the_longest_names(small: Start, visit: Callable[..., Visit
 
 
 def test_many_pending_pods_scroll_with_few_elements(small: Start, visit: Callable[..., Visit]) -> None:
-    pods = [clusters.pod("shop", f"web-{index:05d}", "web", 100_000, 100) for index in range(MANY_PENDING)]
+    gates = {"schedulingGates": [{"name": "example.com/quota"}]}  # Ten thousand attempts would take ten seconds.
+    pods = [clusters.pod("shop", f"web-{index:05d}", "web", 100, 100, **gates) for index in range(MANY_PENDING)]
     site = small("many", [clusters.node("node-1", 4, 8, {}), *pods])
     visitor = visit("#/pending", at=site)
     page = visitor.page
