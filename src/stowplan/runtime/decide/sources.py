@@ -330,6 +330,10 @@ class Planned:
         """By slot: the feasible nodes."""
         return self.plan.ok if self._allowed is None else self.plan.ok & self._allowed
 
+    def passing(self) -> Mask:
+        """By slot: the feasible nodes, after `run_filters`."""
+        return self._passing()
+
     def _run_live_filters(self, state: CycleState, pod: Pod) -> int:
         """The filters that have to run in every cycle."""
         profile, everything = self._profile, self.plan.nodes.everything()

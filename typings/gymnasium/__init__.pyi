@@ -1,0 +1,23 @@
+from typing import Any, Generic, TypeVar
+
+from gymnasium import spaces as spaces
+
+ObsType = TypeVar("ObsType")
+ActType = TypeVar("ActType")
+
+class Env(Generic[ObsType, ActType]):
+    metadata: dict[str, Any]
+    action_space: Any
+    observation_space: Any
+    @property
+    def np_random(self) -> Any: ...
+    @property
+    def unwrapped(self) -> Any: ...
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]: ...
+    def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, dict[str, Any]]: ...
+    def close(self) -> None: ...
+
+def register(id: str, entry_point: Any, **kwargs: Any) -> None: ...
+def make(id: str, **kwargs: Any) -> Env[Any, Any]: ...
