@@ -144,8 +144,9 @@ def _print(shadow: Shadow, output: str, *, everything: bool) -> None:
                     "differences": [each._asdict() for each in shadow.decisions]}  # fmt: skip
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
         return
-    click.echo(f"{sum(counts.values()):,} pods were bound: " + (
-        ", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()) or "none"))  # fmt: skip
+    whole = sum(counts.values())
+    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()) or "none"
+    click.echo(f"{whole:,} bound pod{'' if whole == 1 else 's'}: {verdicts}")
     if shadow.decisions:
         rows = [("TIME", "POD", "BOUND TO", "WOULD BE ON", "POINTS", "VERDICT")]
         shown = shadow.decisions if everything else shadow.decisions[:_MAX_SHOWN]

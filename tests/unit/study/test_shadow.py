@@ -51,7 +51,7 @@ def test_a_recording_is_replayed_with_the_same_and_another_configuration(tmp_pat
     (tmp_path / "packed.yaml").write_text(CONFIG + PACKED)
     same = call(str(file))
     assert same.exit_code == 0, same.output
-    assert same.stdout.splitlines()[0] == "2 pods were bound: 1 same, 1 waits"
+    assert same.stdout.splitlines()[0] == "2 bound pods: 1 same, 1 waits"
     packed = json.loads(call(str(file), "--config", str(tmp_path / "packed.yaml"), "-o", "json").stdout)
     assert packed["verdicts"] == {"elsewhere": 1, "waits": 1}
     first = packed["differences"][0]
