@@ -147,6 +147,7 @@ def summarise(recording: RunRecording, begin: float, end: float, areas: Mapping[
     yield from _job_metrics(recording, begin, end)
     yield from _pod_metrics(recording, begin, end)
     yield from _time_metrics(recording, areas, end - begin)
+    yield from _goodput(recording, begin, areas)
 
 
 def metrics_where(
@@ -210,6 +211,17 @@ def _pod_metrics(recording: RunRecording, begin: float, end: float, where: Where
 
 
 _AMOUNTS = (("cpu", "request_cpu_m", 1000), ("memory", "request_memory", 2**30), ("gpu", "request_gpu_m", 1000))
+
+
+def _goodput(recording: RunRecording, begin: float, areas: Mapping[str, float]) -> Iterator[MetricValue]:
+    """The share of the capacity that went into work of pods that succeeded."""
+    pods = _Columns(recording.pods, ("submitted", "outcome", "work_s", "request_cpu_m", "request_memory"), begin)
+    done = (pods["outcome"] == "succeeded") & ~np.isnan(pods["work_s"])
+    for resource, column in (("cpu", "request_cpu_m"), ("memory", "request_memory")):
+        whole = areas.get(f"allocatable.{resource}", 0.0)
+        if whole > 0:
+            kept = float((pods["work_s"][done] * pods[column][done]).sum())
+            yield MetricValue(f"goodput.{resource}", "", kept / whole, "")
 
 
 def _time_metrics(recording: RunRecording, areas: Mapping[str, float], span: float) -> Iterator[MetricValue]:

@@ -63,6 +63,7 @@ def test_metrics_of_a_run_worked_out_by_hand() -> None:
     assert found["pending"] == pytest.approx(480 / 3600)
     assert found["running"] == pytest.approx(0.5)
     assert found["throughput"] == 3
+    assert found["goodput.cpu"] == pytest.approx(0.5)
 
 
 def test_the_warm_up_is_left_out() -> None:
