@@ -73,18 +73,19 @@ class EventRecorder:
 
     def emit(self, instruction: EmitEvent) -> None:
         """Write an event about a pod."""
-        pod, related, reason = instruction.regarding, instruction.related, instruction.reason
-        # With a related pod, that pod is being scheduled; the regarded one may belong to any scheduler.
-        controller = instruction.reporter
-        common = self._common(controller, instruction.type, reason, instruction.action)
+        pod = instruction.regarding
         # A pod is bound once, so the most frequent event needs no series.
-        what = (common, self._reference(pod), b"" if related is None else self._reference(related))
-        self._record(pod.namespace.encode(), pod.name, what, instruction.note, repeatable=reason != _SCHEDULED)
+        repeatable = instruction.reason != _SCHEDULED
+        self._record(pod.namespace.encode(), pod.name, self._what(instruction), instruction.note, repeatable)
 
     def repeat(self, instruction: RepeatEvent) -> None:
         """Write events about several pods."""
+        pods = instruction.pods
+        if self._series.count_together(pods, self._clock()):
+            return
         for event in instruction.each():
             self.emit(event)
+        self._series.keep_together(pods, (self._what(event) for event in instruction.each()))
 
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Write a normal event about any object."""
@@ -116,6 +117,17 @@ class EventRecorder:
             self._series.add(series)
             self._keep_series_timer()
         self._enqueue(_EventRequest(self, b"POST", path, wire.event_body(fields), series))
+
+    def _what(self, instruction: EmitEvent) -> tuple[bytes, bytes, bytes]:
+        """What repetitions of an event have in common."""
+        related = instruction.related
+        # With a related pod, that pod is being scheduled; the regarded one may belong to any scheduler.
+        common = self._common(instruction.reporter, instruction.type, instruction.reason, instruction.action)
+        return (
+            common,
+            self._reference(instruction.regarding),
+            b"" if related is None else self._reference(related),
+        )
 
     def _common(self, controller: str, type_: str, reason: str, action: str) -> bytes:
         key = (controller, type_, reason, action)

@@ -5,7 +5,7 @@ Upstream: k8s.io/client-go/tools/events/event_broadcaster.go (recordToSink, fini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from stowplan.cluster import wire
 
@@ -14,6 +14,7 @@ FINISH_AFTER_SECONDS = 360.0
 REFRESH_SECONDS = 1800.0
 """Period in which the count of a live series is sent, also to keep the event from expiring."""
 MAX_SERIES = 10_000
+MAX_TOGETHER = 1_000
 
 
 class Series:
@@ -49,6 +50,28 @@ class Series:
         return b'{"series":{"count":%d,"lastObservedTime":"%b"}}' % (self.count, micro_time(self.seen_at))
 
 
+class SeriesTogether:
+    """Series of equal pods whose events repeat together. Their counts are brought up to date before they are sent."""
+
+    __slots__ = ("_series", "_times", "pods", "seen_at")
+
+    def __init__(self, pods: object, series: Sequence[Series]) -> None:
+        self.pods = pods
+        self._series = series
+        self._times = 0
+        self.seen_at = 0.0
+
+    def count_again(self, now: float) -> None:
+        self._times += 1
+        self.seen_at = now
+
+    def settle(self) -> None:
+        for series in self._series if self._times else ():
+            series.count += self._times
+            series.seen_at = max(series.seen_at, self.seen_at)
+        self._times = 0
+
+
 class SeriesBook:
     """The live series."""
 
@@ -56,6 +79,8 @@ class SeriesBook:
         self._on_report = on_report
         self._max_series = max_series
         self._book: dict[Hashable, Series] = {}
+        self._together: dict[int, SeriesTogether] = {}
+        """Series that are counted together, by the identity of the pods."""
 
     def __len__(self) -> int:
         return len(self._book)
@@ -82,6 +107,24 @@ class SeriesBook:
         if series.count > series.reported:
             self._report(series, now)
 
+    def count_together(self, pods: object, now: float) -> bool:
+        """Count an event of each of the pods, whose series are kept together; False if they are not."""
+        repeats = self._together.get(id(pods))
+        if repeats is None or repeats.pods is not pods:
+            return False
+        repeats.count_again(now)
+        return True
+
+    def keep_together(self, pods: object, keys: Iterable[Hashable]) -> None:
+        """Count events of the pods together from now on, if the server has a count of each."""
+        series = [self._book.get(key) for key in keys]
+        known = [each for each in series if each is not None and each.created and each.reported > 1]
+        if len(known) != len(series):
+            return
+        if len(self._together) >= MAX_TOGETHER:
+            self._together.pop(next(iter(self._together))).settle()
+        self._together[id(pods)] = SeriesTogether(pods, known)
+
     def forget(self, series: Series) -> None:
         """The server rejected the event: the next repetition starts a new series."""
         if self._book.get(series.key) is series:
@@ -89,6 +132,9 @@ class SeriesBook:
 
     def flush(self, now: float) -> None:
         """Send due counts and remove finished series."""
+        for repeats in self._together.values():
+            repeats.settle()
+        self._together.clear()
         for series in list(self._book.values()):
             over = now - series.seen_at > FINISH_AFTER_SECONDS
             due = now - series.reported_at >= REFRESH_SECONDS and series.count > 1

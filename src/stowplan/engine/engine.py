@@ -93,7 +93,7 @@ class Engine:
             config,
             profiles,
             nominator,
-            clock,
+            state.queue_clock,
             unschedulable_timeout,
             max_namespace_share,
             observer,
@@ -172,6 +172,14 @@ class Engine:
         """Free entries of deleted pods in tables that are otherwise swept when they have doubled."""
         self._state.history.retain(self._state.pending)
         self._state.cluster.free_unused()
+
+    def hold_time(self) -> None:
+        """The queue's time stands still until `release_time`: cycles of a slice happen at the same time, so that equal
+        pods which they refuse stay together."""
+        self._state.queue_clock.hold()
+
+    def release_time(self) -> None:
+        self._state.queue_clock.release()
 
     def charge(self, seconds: float) -> None:
         """The last scheduling cycle took this long. Expensive ones are charged to the namespace of the pod."""

@@ -90,7 +90,7 @@ class SchedulingCycles:
         status = Status(Code.Unschedulable, decision.message)
         state.cycle += len(batch)
         self.last = batch.first
-        batch.refused(state.clock())
+        batch.refused(state.queue_clock())
         if self._observes:
             state.observer.refused_together(batch, decision, status)
         self._failures.refuse_batch(batch)

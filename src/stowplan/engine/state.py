@@ -11,7 +11,7 @@ from stowplan.cache import Cluster
 from stowplan.engine.attempt_history import AttemptHistory
 from stowplan.engine.observer import Observer
 from stowplan.engine.tasks import Task, Tasks
-from stowplan.engine.timers import Timers
+from stowplan.engine.timers import HeldClock, Timers
 from stowplan.framework import Instruction, Pod, QueuedPodInfo
 from stowplan.queue import SchedulingQueue
 from stowplan.queue.nominator import Nominator
@@ -87,6 +87,8 @@ class EngineState:
         self.cluster = cluster
         self.nominator = nominator
         self.clock = clock
+        self.queue_clock = HeldClock(clock)
+        """The time of requeued pods; pods that are refused in one slice of work are refused at the same time."""
         self.wall_clock = wall_clock
         """Time of day for timestamps in objects and events; `clock` may be monotonic."""
         self.observer = observer

@@ -19,6 +19,25 @@ class Timer:
         self.callback = None
 
 
+class HeldClock:
+    """A clock that can be held, so that what happens in one slice of work happens at the same time."""
+
+    __slots__ = ("_clock", "held")
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.held: float | None = None
+
+    def __call__(self) -> float:
+        return self._clock() if self.held is None else self.held
+
+    def hold(self) -> None:
+        self.held = self._clock()
+
+    def release(self) -> None:
+        self.held = None
+
+
 class Timers:
     """Timers by deadline; timers with the same deadline run in the order in which they were set."""
 

@@ -128,6 +128,11 @@ class RepeatEvent(Instruction):
         self.pods = pods
         self._first = EmitEvent(pods[0], type, reason, action, note)
 
+    @property
+    def reporter(self) -> str:
+        """The schedulerName of the profile."""
+        return self._first.reporter
+
     def each(self) -> Iterator[EmitEvent]:
         """The events one by one."""
         first = self._first

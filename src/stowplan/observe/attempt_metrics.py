@@ -10,6 +10,7 @@ that no plugin delays.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -91,6 +92,9 @@ class AttemptMetrics:
         """`straight`: no plugin delays the pods before their binding. `reserves`: a plugin reserves something."""
         self.ended: dict[str, list[EndedAttempt]] = {SCHEDULED: [], UNSCHEDULABLE: [], ERROR: [], BROKEN: []}
         """Attempts by result that are not counted yet."""
+        self.repeated: Counter[tuple[int, str]] = Counter()
+        """Refusals of equal pods that took no time of their own, not counted yet, by (nodes evaluated, PostFilter's
+        status)."""
         self.until_binding: list[float] = []
         """Seconds between decision and binding request of sampled pods, not counted yet."""
         self.straight = straight
@@ -131,6 +135,9 @@ class AttemptMetrics:
         for result, records in self.ended.items():
             if records:
                 self._count(metrics, result, take(records))
+        repeated, self.repeated = self.repeated, Counter()
+        for (evaluated, post_filter), number in repeated.items():
+            self._count_repeated(metrics, evaluated, post_filter, number)
         seconds = take(self.until_binding)
         for plugin, point, status in self._before_binding if seconds else ():
             share = [each / len(self._before_binding) for each in seconds]
@@ -166,6 +173,19 @@ class AttemptMetrics:
             all_alike = paths.count(path) == len(paths)
             alike = range(len(paths)) if all_alike else [i for i, each in enumerate(paths) if each == path]
             self._count_samples(metrics, path, alike, deciding, binding)
+
+    def _count_repeated(self, metrics: SchedulerMetrics, evaluated: int, post_filter: str, number: int) -> None:
+        """Refusals of equal pods, with zero seconds."""
+        metrics.attempts.series(UNSCHEDULABLE, self._profile).add(number)
+        metrics.attempt_duration.series(UNSCHEDULABLE, self._profile).observe(0.0, number)
+        metrics.algorithm_duration.series().observe(0.0, number)
+        duration = metrics.point_duration
+        points = [("PreFilter", "Success"), ("Filter", "Success")]
+        for point, status in [*points, ("PostFilter", post_filter)] if post_filter else points:
+            duration.series(point, status, self._profile).observe(0.0, number)
+        metrics.batch_attempts.series(self._profile, "no_hint").add(number)
+        metrics.hint_lookup.series("no_hint", self._profile).observe(0.0, number)
+        self._count_evaluations(metrics, {"PreFilter": number, "Filter": evaluated * number})
 
     def _count_samples(
         self,

@@ -6,7 +6,7 @@ Counting runs on the scraping thread or on the loop's, under a lock that is held
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from stowplan.observe.attempt_metrics import (
 )
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.series import Tally, take
+from stowplan.queue import RefusedBatch
 from stowplan.runtime import Decision, Profile
 from stowplan.runtime.groups import GroupDecision
 
@@ -182,6 +183,21 @@ class MetricsObserver(Observer):
         if self._uncounted >= _COUNT_AFTER_ATTEMPTS:
             self._try_to_count()
 
+    def refused_together(self, batch: RefusedBatch, decision: Decision, status: Status) -> None:
+        if _log.verbosity >= 2:
+            super().refused_together(batch, decision, status)
+            return
+        number = len(batch)
+        metrics: AttemptMetrics = decision.pod.template.derived.get(self) or self._metrics_for(decision)
+        metrics.repeated[decision.evaluated, self._post_filter(decision, number)] += number
+
+    def pods_queued(self, queued: Collection[QueuedPodInfo], queue: str, event: str) -> None:
+        if _log.verbosity >= 3:
+            super().pods_queued(queued, queue, event)
+            return
+        profile = next(iter(queued)).pod.template.spec.scheduler_name
+        self._queued[profile, queue, event] = self._queued.get((profile, queue, event), 0) + len(queued)
+
     def point_ran(self, queued: QueuedPodInfo, point: str, status: Status | None, seconds: float) -> None:
         profile = queued.pod.template.spec.scheduler_name
         code = _code(status)
@@ -247,11 +263,11 @@ class MetricsObserver(Observer):
     def measured(self, metric: str, labels: tuple[str, ...], value: float) -> None:
         self._later.append((self._metrics.of_plugins[metric](*labels), value))
 
-    def _post_filter(self, decision: Decision) -> str:
+    def _post_filter(self, decision: Decision, times: int = 1) -> str:
         if decision.error is not None or not decision.profile.post_filters:
             return ""
         if any(plugin.name == PREEMPTION for plugin in decision.profile.post_filters):
-            self._later.append((self._metrics.preemption_attempts.series().add, 1.0))
+            self._later.append((self._metrics.preemption_attempts.series().add, float(times)))
         return Code.Success.name if decision.nominated_node_name else Code.Unschedulable.name
 
     # Counting

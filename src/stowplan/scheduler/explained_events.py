@@ -81,7 +81,7 @@ class ExplainingExecutor:
     def execute(self, instruction: Instruction, answer: Respond) -> None:
         if isinstance(instruction, EmitEvent) and instruction.reason == "FailedScheduling":
             self._emit(instruction)
-        elif isinstance(instruction, RepeatEvent):
+        elif isinstance(instruction, RepeatEvent) and instruction.reporter in self._profiles:
             for event in instruction.each():
                 self._emit(event)
         elif isinstance(instruction, PatchStatus) and instruction.condition is not None:

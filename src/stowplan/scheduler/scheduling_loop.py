@@ -192,10 +192,12 @@ class SchedulingLoop:
         if not self._unsynced and self._may_schedule():
             now = monotonic()
             until = now + SLICE_SECONDS
+            engine.hold_time()
             for _ in range(MAX_WAITING_WRITES - self._executor.waiting):
                 more = engine.schedule_one()
                 if not more or (now := monotonic()) >= until:
                     break
+            engine.release_time()
             if now - until >= EXPENSIVE_ATTEMPT_SECONDS:
                 # The last attempt alone: the attempts before it ended before `until`.
                 engine.charge(now - until)
