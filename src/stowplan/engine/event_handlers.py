@@ -144,7 +144,7 @@ class EventHandlers:
         if uid in state.attempts:
             return  # It was forgotten; it is requeued when its attempt ends.
         if known.conditions != state.pending[uid].conditions:
-            state.queue.separate(uid)
+            state.queue.condition_changed(uid, state.pending[uid].refusal)
         state.queue.update(old, new)
         if gives_up_nomination(old, new):
             self._nomination_ended(old)

@@ -64,7 +64,7 @@ class FailureHandler:
             return
         queued.pod = known.pod
         patch = self._patch(known, failed)
-        state.queue.add_unschedulable(queued, failed.message if failed.is_shared and patch is None else "")
+        state.queue.add_unschedulable(queued, failed.message if failed.is_shared else "", has_condition=patch is None)
         state.queue.done(uid)
         if failed.nominate == "":
             state.nominator.remove(known.pod)
@@ -84,7 +84,7 @@ class FailureHandler:
         state = self._state
         pods = batch.pods
         state.queue.refuse_batch(batch)
-        note = encode_note(batch.message).decode()
+        note = encode_note(batch.refusal).decode()
         state.outbox.append(RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", note))
 
     def _patch(self, known: PendingPod, failed: AttemptFailure) -> PatchStatus | None:

@@ -85,7 +85,7 @@ class SchedulingCycles:
             return state.queue.pop()
         profile = state.profiles[batch.pod.template.spec.scheduler_name]
         decision = profile.recall(batch.first.pod)
-        if decision is None or decision.message != batch.message or _rejectors(decision) != batch.unschedulable_plugins:
+        if decision is None or decision.message != batch.refusal or _rejectors(decision) != batch.unschedulable_plugins:
             return state.queue.pop_first(batch)
         status = Status(Code.Unschedulable, decision.message)
         state.cycle += len(batch)

@@ -22,6 +22,10 @@ SUB_QUEUES = ("active", "backoff", "error_backoff", "throttled", "unschedulable"
 """Views of the scheduling queue by name; together they hold every queued pod once."""
 
 
+REFUSED = ("False", "Unschedulable")
+"""Status and reason of the PodScheduled condition of a pod that plugins rejected."""
+
+
 class PendingPod:
     """An unassigned pod as the API server last reported it; of its status only the parts compared before a write."""
 
@@ -31,6 +35,12 @@ class PendingPod:
         self.pod = pod
         self.conditions = source.status.conditions
         self.resource_version = source.metadata.resource_version
+
+    @property
+    def refusal(self) -> str:
+        """The message of the condition that the pod is unschedulable; empty without this condition."""
+        found = self.condition("PodScheduled")
+        return found.message if found is not None and (found.status, found.reason) == REFUSED else ""
 
     def condition(self, kind: str) -> api.Condition | None:
         return next((condition for condition in self.conditions if condition.type == kind), None)

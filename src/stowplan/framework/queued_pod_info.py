@@ -60,6 +60,11 @@ class QueuedPodInfo:
     follows_group: bool = False
     """Whether the pod waits with its pod group: events wake other members, and the pod is tried with them."""
 
+    refusal: str = ""
+    """The message of the last attempt, if equal pods are refused with it until something relevant changes."""
+    has_condition: bool = False
+    """Whether the pod's condition has that message, so that another refusal needs no write."""
+
     sub_queue: SubQueue | None = field(default=None, repr=False)
     """The part of the queue that holds the pod; None while it is in flight."""
     ticket: float = field(default=0, repr=False)

@@ -94,8 +94,8 @@ class PodGroupQueue(SchedulingQueue):
         for info in infos:
             info.unschedulable_count, info.consecutive_errors = failures, errors
 
-    def add_unschedulable(self, info: QueuedPodInfo, repeats: str = "") -> bool:
-        added = super().add_unschedulable(info, repeats)
+    def add_unschedulable(self, info: QueuedPodInfo, refusal: str = "", *, has_condition: bool = False) -> bool:
+        added = super().add_unschedulable(info, refusal, has_condition=has_condition)
         key = group_key(info.pod)
         if added and key is not None:
             group = self._enter_group(key, info)

@@ -1,8 +1,8 @@
 """Pods that are refused together: they move through the queue as one.
 
 Pods of one template that were refused one after the other at the same time, with the same message, and that back off
-for the longest time, stay equal until an update of one of them: the same events wake them, they are tried one right
-after the other, and the refusal of the first is the refusal of all. Attempts are counted for the batch, and added to
+equally long, stay equal until an update of one of them: the same events wake them, they are tried one right after the
+other, and the refusal of the first is the refusal of all. Attempts are counted for the batch, and added to
 the counters of a pod when it leaves the batch or is read.
 """
 
@@ -20,13 +20,12 @@ OnRepeated = Callable[[QueuedPodInfo, int], None]
 class RefusedBatch(QueuedPodInfo):
     """Equal pods in the order of their attempts. To heaps and indexes it is one pod, with a uid of its own."""
 
-    __slots__ = ("_on_empty", "_on_repeated", "_pods", "_refusals", "_since", "members", "message")
+    __slots__ = ("_on_empty", "_on_repeated", "_pods", "_refusals", "_since", "members")
 
     def __init__(
         self,
         number: int,
         first: QueuedPodInfo,
-        message: str,
         on_repeated: OnRepeated,
         on_empty: Callable[[RefusedBatch], None],
     ) -> None:
@@ -35,8 +34,7 @@ class RefusedBatch(QueuedPodInfo):
         super().__init__(Pod(template, "", f"batch {number}", template.labels), first.timestamp)
         self.unschedulable_count = first.unschedulable_count
         self.unschedulable_plugins = first.unschedulable_plugins
-        self.message = message
-        """The message of the last refusal, which the condition of every pod has."""
+        self.refusal, self.has_condition = first.refusal, True
         self.members: dict[str, QueuedPodInfo] = {}
         self._on_empty = on_empty
         self._on_repeated = on_repeated
@@ -61,10 +59,6 @@ class RefusedBatch(QueuedPodInfo):
     @property
     def first(self) -> QueuedPodInfo:
         return next(iter(self.members.values()))
-
-    def continues_with(self, later: RefusedBatch) -> bool:
-        """Whether a batch that was refused right after this one belongs to it."""
-        return self.timestamp == later.timestamp and self.message == later.message
 
     def absorb(self, later: RefusedBatch) -> None:
         """Append the pods of another batch."""

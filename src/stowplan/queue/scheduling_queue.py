@@ -112,6 +112,7 @@ class SchedulingQueue:
             return
         if not _stays_equal(old, new):
             self.separate(uid)
+            info.refusal = ""
         info.sub_queue.replace_pod(info, new)
         self._nominator.update(old, new)
         if self._holder(info) is self._unschedulable:
@@ -192,17 +193,17 @@ class SchedulingQueue:
         _discard(batch)
         self._put_unschedulable(batch, SCHEDULE_ATTEMPT_FAILURE)
         before = self._unschedulable.before(batch)
-        if isinstance(before, RefusedBatch) and before.continues_with(batch):
+        if isinstance(before, RefusedBatch) and self._belong_together(before, batch):
             self._unschedulable.discard(batch)
             del self._batches[batch.pod.uid]
             before.absorb(batch)
 
-    def add_unschedulable(self, info: QueuedPodInfo, repeats: str = "") -> bool:
+    def add_unschedulable(self, info: QueuedPodInfo, refusal: str = "", *, has_condition: bool = False) -> bool:
         """Requeue a pod after a failed attempt; `done` has to follow. The caller has set its current pod and the
         rejecting plugins. False if the pod is queued already.
 
-        `repeats` is the message of a refusal that equal pods share and that needs no write: the pod may join a
-        batch."""
+        `refusal` is the message of a refusal that equal pods share, and `has_condition` whether the pod's condition
+        has it: then the pod may join a batch."""
         uid = info.pod.uid
         if uid in self._infos:
             log.error(None, "Pod is already present in the scheduling queue", pod=logs.ref(info.pod))
@@ -217,21 +218,65 @@ class SchedulingQueue:
         info.was_flushed = False
         info.flush_timestamp = -inf
         self._infos[uid] = info
+        info.refusal, info.has_condition = refusal, has_condition
         waits = not self._requeue(info, self._strategy_after_attempt(info), SCHEDULE_ATTEMPT_FAILURE)
-        if repeats and waits and not info.gated and self._backoff.is_longest(info):
-            self._join_batch(info, repeats)
+        if waits and self._may_join(info):
+            before = self._unschedulable.before(info)
+            if isinstance(before, RefusedBatch) and self._belong_together(before, info):
+                self._unschedulable.discard(info)
+                before.absorb(self._make_batch(info))
+            else:
+                self._unschedulable.split(info, [self._begin_batch(info)])
         return True
 
-    def _join_batch(self, info: QueuedPodInfo, message: str) -> None:
-        """Append an unschedulable pod to the batch that was refused right before it, or begin a batch."""
-        before = self._unschedulable.before(info)
-        self._unschedulable.discard(info)
-        batch = RefusedBatch(next(self._batch_numbers), info, message, self._on_repeated, self._batch_emptied)
-        if isinstance(before, RefusedBatch) and before.continues_with(batch):
-            before.absorb(batch)
-        else:
-            self._batches[batch.pod.uid] = batch
-            self._unschedulable.put(batch)
+    def condition_changed(self, uid: str, message: str) -> None:
+        """The condition of a queued pod has another message, or is confirmed to have the message of a refusal."""
+        info = self._infos.get(uid)
+        if info is None:
+            return
+        if isinstance(info.sub_queue, RefusedBatch) and message != info.sub_queue.refusal:
+            self.separate(uid)
+        info.has_condition = message == info.refusal
+
+    def _may_join(self, info: QueuedPodInfo) -> bool:
+        return bool(info.refusal) and info.has_condition and not info.gated and not info.was_flushed
+
+    def _belong_together(self, batch: RefusedBatch, later: QueuedPodInfo) -> bool:
+        """Whether a pod or batch of the same group that was refused right after a batch belongs to it."""
+        return (
+            batch.timestamp == later.timestamp
+            and batch.refusal == later.refusal
+            and batch.pod.template is later.pod.template
+            and batch.unschedulable_plugins == later.unschedulable_plugins
+            and (
+                batch.unschedulable_count == later.unschedulable_count
+                or (self._backoff.is_longest(batch) and self._backoff.is_longest(later))
+            )
+        )
+
+    def _make_batch(self, info: QueuedPodInfo) -> RefusedBatch:
+        return RefusedBatch(next(self._batch_numbers), info, self._on_repeated, self._batch_emptied)
+
+    def _begin_batch(self, info: QueuedPodInfo) -> RefusedBatch:
+        batch = self._make_batch(info)
+        self._batches[batch.pod.uid] = batch
+        return batch
+
+    def _joined(self, infos: list[QueuedPodInfo]) -> list[QueuedPodInfo]:
+        """Join unschedulable pods, in the order of their groups, whose conditions were confirmed since then."""
+        joined: list[QueuedPodInfo] = []
+        for info in infos:
+            before = joined[-1] if joined else None
+            if isinstance(info, RefusedBatch) or not self._may_join(info):
+                joined.append(info)
+            elif isinstance(before, RefusedBatch) and self._belong_together(before, info):
+                self._unschedulable.discard(info)
+                before.absorb(self._make_batch(info))
+            else:
+                batch = self._begin_batch(info)
+                self._unschedulable.split(info, [batch])
+                joined.append(batch)
+        return joined
 
     def _batch_emptied(self, batch: RefusedBatch) -> None:
         del self._batches[batch.pod.uid]
@@ -311,7 +356,7 @@ class SchedulingQueue:
             infos = self._unschedulable.rejected_by(interested)
         if pre_check is not None:
             infos = [info for info in infos if pre_check(info.pod)]
-        self._wake(infos, event, old, new)
+        self._wake(self._joined(infos), event, old, new)
 
     # Time
 

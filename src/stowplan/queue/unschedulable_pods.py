@@ -84,10 +84,11 @@ class UnschedulablePods:
         return next(newest, None)
 
     def split(self, info: QueuedPodInfo, parts: Iterable[QueuedPodInfo]) -> None:
-        """Put equal pods in the place of one."""
+        """Put equal pods in the place of a batch, or a batch in the place of its first pod."""
         group, uid = self._of.pop(info.pod.uid), info.pod.uid
         del self._infos[uid]
-        info.sub_queue = None
+        if info.sub_queue is self:
+            info.sub_queue = None
         later = {}
         while (latest := group.infos.popitem())[0] != uid:
             later[latest[0]] = latest[1]
