@@ -1,8 +1,8 @@
 """Overload in simulated time: pods arrive faster than a cluster can run them.
 
-Arrivals are a Poisson process at a multiple of the capacity, durations are exponential with a mean of 600 s, and pods have
-one of five sizes. Each pod that ends wakes the waiting pods, most of which fit nowhere, so that a pod has hundreds of
-attempts. Prints pods by second of CPU time. `--afresh` decides every attempt anew, without the memory of refusals;
+Arrivals are a Poisson process at a multiple of the capacity, durations are exponential with a mean of 600 s, and pods
+have one of five sizes. Each pod that ends wakes the waiting pods, most of which fit nowhere, so that a pod has hundreds
+of attempts. Prints pods by second of CPU time. `--afresh` decides every attempt anew, without the memory of refusals;
 `--compare` runs both and requires equal bindings, events, object versions and attempts.
 
     python benchmarks/overload_simulation.py
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 from functools import partial
 from random import Random
 from time import process_time
@@ -107,15 +108,13 @@ def main() -> None:
     digests = set()
     for remembers in kinds:
         before = calibrate()
-        made = run(
-            options.nodes, options.pods, options.load, options.seed, remembers=remembers, records=options.record
-        )
+        made = run(options.nodes, options.pods, options.load, options.seed, remembers=remembers, records=options.record)
         scaled = options.pods / made.seconds * (before + calibrate()) / 2
         digests.add(made.digest)
-        print(
+        sys.stdout.write(
             f"{'remembered' if remembers else 'afresh':10} {options.pods / made.seconds:8,.0f} pods/s "
             f"({scaled:,.0f} scaled), {made.seconds:.2f} CPU s, {made.attempts / options.pods:.1f} attempts a pod, "
-            f"{made.simulated:,.0f} s simulated, results {made.digest}"
+            f"{made.simulated:,.0f} s simulated, results {made.digest}\n"
         )
     if len(digests) > 1:
         raise SystemExit("the results differ")

@@ -36,6 +36,11 @@ _SUBCOMMANDS = {
         "extender",
         "Measure Stowplan's extender and one in Go by turns.",
     ),
+    "latency": CommandEntry(
+        "stowplan.cli.bench_latency",
+        "latency",
+        "Measure the time from creation to binding of pods that arrive at constant rates, beside kube-scheduler.",
+    ),
     "openb": CommandEntry(
         "stowplan.cli.bench_openb",
         "openb",

@@ -92,3 +92,19 @@ def test_the_book_is_bounded() -> None:
     for key in "abc":
         book.see(key, 0.0)
     assert [book.book.count_again(key, 1.0) for key in "abc"] == [False, True, True]
+
+
+def test_series_of_equal_pods_are_counted_together_once_the_server_has_their_counts() -> None:
+    book, pods = Book(), ("a", "b")
+    series = [book.see(key, 0.0) for key in pods]
+    book.book.keep_together(pods, pods)
+    assert not book.book.count_together(pods, 1.0), "the server has no count of them"
+    for key in pods:
+        book.book.count_again(key, 1.0)
+    book.book.keep_together(pods, pods)
+    assert [book.book.count_together(pods, float(now)) for now in range(2, 5)] == [True] * 3
+    assert not book.book.count_together(("a", *pods[1:]), 5.0), "other pods"
+    assert [each.count for each in series] == [2, 2]
+    book.book.flush(REFRESH_SECONDS)
+    assert [(each.count, each.seen_at) for each in series] == [(5, 4.0)] * 2
+    assert book.told == [("a", 2), ("b", 2), ("a", 5), ("b", 5)]

@@ -94,6 +94,7 @@ class ObservedBinding(NamedTuple):
     at: float
     node: str
     priority: int
+    name: str = ""
 
 
 def measure_overload(size: OverloadSize, schedulers: Sequence[str], progress: Progress) -> OverloadReport:
@@ -198,8 +199,8 @@ class BindingWatch:
             if self._over:
                 return
             if event["type"] == "ADDED":
-                spec = event["object"]["spec"]
-                self.bindings.append(ObservedBinding(monotonic(), spec["nodeName"], spec.get("priority", 0)))
+                spec, name = event["object"]["spec"], event["object"]["metadata"]["name"]
+                self.bindings.append(ObservedBinding(monotonic(), spec["nodeName"], spec.get("priority", 0), name))
 
 
 # Objects
