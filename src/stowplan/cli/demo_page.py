@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from math import isfinite
+from pathlib import Path
 
 from stowplan._version import __version__
 from stowplan.cli.progress import Progress
@@ -14,17 +15,19 @@ from stowplan.cli.state import ClusterLogin, RunOptions, State, StateOptions, op
 from stowplan.cli.streams import print_notes
 from stowplan.cli.web import WebOptions, serve_state
 from stowplan.config import KubeSchedulerConfiguration
+from stowplan.errors import InputError
 from stowplan.framework.explanation import AsOf
 from stowplan.insight.insight import Insight
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.demo import ScenarioRun, load_scenario
-from stowplan.simulator.input import Input
+from stowplan.simulator.input import SIMULATED, Input
 from stowplan.simulator.report.recorder import RunRecorder
 from stowplan.simulator.scenario import ScenarioSimulation
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.timeline import RunTimeline
+from stowplan.study.cluster_recording import ClusterRecording
 from stowplan.study.run import RunSettings, load_config
 
 _PROGRESS_STEPS = 500
@@ -74,6 +77,33 @@ def timeline_state(file: str, config_file: str | None, given: tuple[str, ...], s
             if run.now <= before:
                 break
     return simulated_state(os.path.basename(file), run.simulation, recorder, config, plugins)
+
+
+def recorded_state(file: str, config: KubeSchedulerConfiguration, plugins: Mapping[str, Factory]) -> State:
+    """The state at the end of a recording of a cluster, with its timeline: nothing is scheduled. Raises InputError."""
+    recording = ClusterRecording(Path(file))
+    timeline = RunTimeline(by_attempts=False)
+    recorder = RunRecorder(timeline=timeline)
+    start = recording.header.start
+    simulation = Simulation(config, {**REGISTRY, **plugins}, observer=recorder, start=start)
+    server, engine, kinds = simulation.api_server, simulation.engine, {kind.struct for kind in SIMULATED.values()}
+    recorder.attach(server)
+    begun = False
+    for change, item in recording.changes():
+        if item is None:
+            timeline.begin(simulation)
+            begun = True
+        elif type(item) in kinds:
+            simulation.clock.now = max(simulation.clock.now, start + change.time)
+            (server.finish if change.removed else server.put)(item)
+            for each in server.changes():
+                (engine.remove if each.removed else engine.put)(each.item)
+            engine.take()
+            if begun:
+                timeline.passed()
+    if not begun:
+        raise InputError(f"{file}: the recording ends before all objects are listed")
+    return simulated_state(os.path.basename(file), simulation, recorder, config, plugins)
 
 
 def simulated_state(

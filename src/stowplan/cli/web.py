@@ -51,7 +51,8 @@ class WebOptions(NamedTuple):
     "recordings",
     multiple=True,
     metavar="FILE",
-    help="Show a run that 'simulate' or another command wrote with -o html; given twice, compare both.",
+    help="Replay a recording of 'stowplan record', or show a run that a command wrote with -o html; two of these are "
+    "compared.",
 )
 @click.option("--seed", type=int, help="With -f SCENARIO: in place of the scenario's seed.")
 @click.option(
@@ -121,7 +122,7 @@ def web(
     if recordings:
         if request.base or request.origin or request.from_cluster or request.names:
             raise click.UsageError("--recording has a state of its own; leave out the other one.")
-        _serve_recordings(recordings, options)
+        _serve_recordings(recordings, request, options)
         return
     if not (request.base or request.origin or request.from_cluster) and is_scenario(request.names):
         _serve_scenario(request, seed, options)
@@ -155,14 +156,21 @@ def _serve_scenario(request: StateRequest, seed: int | None, options: WebOptions
     serve_state(timeline_state(request.names[0], request.config_file, request.plugins, seed), options)
 
 
-def _serve_recordings(files: tuple[str, ...], options: WebOptions) -> None:
+def _serve_recordings(files: tuple[str, ...], request: StateRequest, options: WebOptions) -> None:
     """The page of a recorded run, or of two that are compared."""
-    from stowplan.cli.web_recording import add_recorded_pages, compared, no_stream, read_recording
+    from stowplan.cli.web_recording import add_recorded_pages, compared, is_compressed, no_stream, read_recording
     from stowplan.serving.pages import Pages
     from stowplan.web.assets import add_asset_pages, read_assets
 
     if len(files) > 2:
         raise click.UsageError("--recording can be given twice.")
+    if len(files) == 1 and is_compressed(files[0]):
+        from stowplan.cli.demo_page import recorded_state
+        from stowplan.cli.profiles import load_config
+
+        plugins = load_plugins(request.plugins)
+        serve_state(recorded_state(files[0], load_config(request.config_file, plugins), plugins), options)
+        return
     pages = Pages()
     add_recorded_pages(pages, read_recording(files[0]) if len(files) == 1 else compared((files[0], files[1])))
     add_asset_pages(pages, read_assets())

@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from stowplan.cache.volumes import ZONE
-from stowplan.cli.streams import read, shown
+from stowplan.cli.streams import opened, read, shown
 from stowplan.errors import InputError
 from stowplan.serving.page_server import page_response
 from stowplan.serving.pages import Page, PageRequest, Pages, status_page
@@ -26,6 +26,12 @@ from stowplan.web.wire import Constant, Hello, Ints, NodeMap, PodColumns, PodNam
 
 _RUN = "1"
 _NOT_RECORDED = status_page(404, "NotFound", "the recording does not contain the answer")
+
+
+def is_compressed(file: str) -> bool:
+    """Whether the file is one of `stowplan record`, which are compressed."""
+    with opened(file) as stream:
+        return stream.read(2) == b"\x1f\x8b"
 
 
 def read_recording(file: str) -> dict[str, bytes]:

@@ -61,7 +61,8 @@ def _shown(state: State) -> Shown:
     names = [name.rpartition("/")[2] or name for name in (state.source.snapshot, *state.source.names) if name]
     if state.live is not None and state.source.cluster is not None:
         names.insert(0, state.live.name)
-    start = EPOCH if state.ran and state.live is None else 0.0
+    timeline = state.recorder.timeline
+    start = 0.0 if not state.ran or state.live is not None else EPOCH if timeline is None else timeline.start
     return Shown(" + ".join(names), kind, start, features=["stream", "queue"], config=state.config)
 
 

@@ -65,7 +65,8 @@ class RunTimeline:
         self._by_attempts = by_attempts
         self._plays = plays
         self._simulation: Simulation | None = None
-        self._start = 0.0
+        self.start = 0.0
+        """In seconds since 1970."""
         self._attempts = 0
         self._nodes: dict[str, int] = {}
         """Numbers by name, in the order of first sight."""
@@ -92,7 +93,7 @@ class RunTimeline:
 
     def begin(self, simulation: Simulation) -> None:
         """Take the state at the start, and record changes from now on."""
-        self._simulation, self._start = simulation, simulation.clock.now
+        self._simulation, self.start = simulation, simulation.clock.now
         server = simulation.api_server
         for node in server.all(api.Node):
             self._number_node(node)
@@ -117,7 +118,7 @@ class RunTimeline:
 
     @property
     def now(self) -> float:
-        return float(self._attempts) if self._by_attempts else self.simulation.clock.now - self._start
+        return float(self._attempts) if self._by_attempts else self.simulation.clock.now - self.start
 
     def attempted(self, pod: Pod, reason: str | None) -> None:
         """A scheduling attempt was decided; `reason` is None if a node was found."""
@@ -129,6 +130,10 @@ class RunTimeline:
             if self._by_attempts or self._last_reasons.get(number) != why:
                 self._last_reasons[number] = why
                 self._add(FAILED, number, why)
+        self.passed()
+
+    def passed(self) -> None:
+        """Time has passed."""
         if self.now >= self._due:
             self._sample()
 
