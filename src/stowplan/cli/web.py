@@ -139,11 +139,13 @@ def web(
             serve_state(state, options)
 
 
-def serve_state(state: State, options: WebOptions) -> None:
+def serve_state(state: State, options: WebOptions, *, recorded: bool = False) -> None:
     """Serves the page of a state until it is interrupted."""
     from stowplan.cli.web_what_if import StateWhatIf, offer_what_if
 
     with _source(state) as source:
+        if recorded:
+            source.shown.kind = "recording"
         offer_what_if(source, StateWhatIf(state))
         with _serving(*pages_of(source), options):
             _wait()
@@ -169,7 +171,8 @@ def _serve_recordings(files: tuple[str, ...], request: StateRequest, options: We
         from stowplan.cli.profiles import load_config
 
         plugins = load_plugins(request.plugins)
-        serve_state(recorded_state(files[0], load_config(request.config_file, plugins), plugins), options)
+        state = recorded_state(files[0], load_config(request.config_file, plugins), plugins)
+        serve_state(state, options, recorded=True)
         return
     pages = Pages()
     add_recorded_pages(pages, read_recording(files[0]) if len(files) == 1 else compared((files[0], files[1])))
