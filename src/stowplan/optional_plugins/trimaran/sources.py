@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import msgspec
 
@@ -52,12 +52,18 @@ class Fetch(NamedTuple):
     tls: ssl.SSLContext | None
 
 
+class _NoRedirects(HTTPRedirectHandler):
+    """Refuses redirects, which would send the token to another server."""
+
+    def redirect_request(self, *args: Any) -> None:
+        return None
+
+
 def get(request: Fetch) -> bytes:
     """The body of a reply. Raises LoadError with one line."""
+    opener = build_opener(_NoRedirects, HTTPSHandler(context=request.tls))
     try:
-        with urlopen(
-            Request(request.url, headers=dict(request.headers)), timeout=FETCH_TIMEOUT_SECONDS, context=request.tls
-        ) as reply:
+        with opener.open(Request(request.url, headers=dict(request.headers)), timeout=FETCH_TIMEOUT_SECONDS) as reply:
             body: bytes = reply.read(MAX_BODY_BYTES + 1)
     except HTTPError as problem:
         raise LoadError(f"{problem.code} {problem.reason}") from problem

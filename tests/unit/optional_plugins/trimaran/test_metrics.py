@@ -104,7 +104,9 @@ def test_the_metrics_server_needs_a_cluster() -> None:
 def server() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200 if self.path == "/good" else 503)
+            self.send_response({"/good": 200, "/moved": 302}.get(self.path, 503))
+            if self.path == "/moved":
+                self.send_header("Location", "/good")
             self.end_headers()
             self.wfile.write(b"body")
 
@@ -121,6 +123,8 @@ def test_requests(server: str) -> None:
     assert get(Fetch(f"{server}/good", {}, None)) == b"body"
     with pytest.raises(LoadError, match=r"^503 Service Unavailable$"):
         get(Fetch(f"{server}/bad", {}, None))
+    with pytest.raises(LoadError, match=r"^302 Found$"):
+        get(Fetch(f"{server}/moved", {}, None))
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
