@@ -15,8 +15,8 @@ from stowplan.testing.objects import JsonObject
 
 pytestmark = pytest.mark.e2e
 
-CUSTOM = (KINDS["ElasticQuota"], KINDS["NodeResourceTopology"])
-QUOTA, TOPOLOGY = (f"{kind.api_version}/{kind.name}" for kind in CUSTOM)
+CUSTOM = (KINDS["ElasticQuota"], KINDS["NodeResourceTopology"], KINDS["CoschedulingPodGroup"])
+QUOTA, TOPOLOGY, GROUP = (f"{kind.api_version}/{kind.wire_name or kind.name}" for kind in CUSTOM)
 DEFINITION = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 ROLE = "rbac.authorization.k8s.io/v1/ClusterRole"
 CONFIG: dict[str, Any] = {
@@ -24,7 +24,8 @@ CONFIG: dict[str, Any] = {
         {
             "schedulerName": "default-scheduler",
             "plugins": {
-                "multiPoint": {"enabled": [{"name": "NodeResourceTopologyMatch"}]},
+                "multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "NodeResourceTopologyMatch"}]},
+                "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
                 "preFilter": {"enabled": [{"name": "CapacityScheduling"}]},
                 "postFilter": {"enabled": [{"name": "CapacityScheduling"}], "disabled": [{"name": "*"}]},
                 "reserve": {"enabled": [{"name": "CapacityScheduling"}]},
@@ -63,14 +64,14 @@ def permitted(kube_api: KubeApi) -> Iterator[None]:
 
 @pytest.fixture
 def defined(kube_api: KubeApi) -> Iterator[None]:
-    """The API server serves both custom resources."""
+    """The API server serves the custom resources."""
     made = []
     for kind in CUSTOM:
         group, _, version = kind.api_version.rpartition("/")
         scope = "Namespaced" if kind.namespaced else "Cluster"
-        made.append(definition(group, version, kind.name, kind.resource, scope))
+        made.append(definition(group, version, kind.wire_name or kind.name, kind.resource, scope))
     kube_api.create_all(made)
-    wait_until(lambda: _is_served(kube_api, QUOTA) and _is_served(kube_api, TOPOLOGY), what="both kinds")
+    wait_until(lambda: all(_is_served(kube_api, kind) for kind in (QUOTA, TOPOLOGY, GROUP)), what="all kinds")
     yield
     for each in made:
         kube_api.delete(DEFINITION, each["metadata"]["name"])
@@ -103,7 +104,7 @@ def wait_for(api: KubeApi, name: str, namespace: str, text: str) -> None:
 
 
 @pytest.mark.usefixtures("permitted", "defined")
-def test_quotas_and_zones_are_watched(kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan) -> None:
+def test_quotas_zones_and_groups_are_watched(kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan) -> None:
     quota = {"metadata": {"name": "q", "namespace": namespace}, "spec": {"min": {"cpu": "2", "memory": "1Gi"}}}
     zones = [
         {"name": "node-0", "type": "Node", "resources": [{"name": "cpu", "available": "1"}, _resource("memory", "1Gi")]}
@@ -123,10 +124,23 @@ def test_quotas_and_zones_are_watched(kube_api: KubeApi, namespace: str, start_s
     zones[0]["resources"] = [_resource("cpu", "4"), _resource("memory", "1Gi")]
     kube_api.patch(TOPOLOGY, "a", {"zones": zones})
     wait_until(lambda: outcome(kube_api, "too-much", namespace) == "a", what="a node for too-much")
+    _check_group(kube_api, namespace)
 
 
 def _resource(name: str, available: str) -> JsonObject:
     return {"name": name, "available": available}
+
+
+def _check_group(api: KubeApi, namespace: str) -> None:
+    group = {"apiVersion": CUSTOM[2].api_version, "kind": CUSTOM[2].wire_name, "spec": {"minMember": 3}}
+    api.create({**group, "metadata": {"name": "g", "namespace": namespace}})
+    members = [guaranteed(f"m{number}", namespace, "100m") for number in range(3)]
+    for member in members:
+        member["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "g"}
+    api.create_all(members[:2])
+    wait_for(api, "m1", namespace, "cannot find enough sibling pods, current pods number: 2, minMember of group: 3")
+    api.create(members[2])
+    wait_until(lambda: all(outcome(api, f"m{number}", namespace) == "a" for number in range(3)), what="the group")
 
 
 @pytest.mark.usefixtures("permitted")
