@@ -187,6 +187,16 @@ def simulate(
     from stowplan.simulator.timeline import RunTimeline
 
     if is_scenario(names):
+        unused = {
+            "--sample": sample,
+            "--from": snapshot,
+            "--from-cluster": from_cluster,
+            "--watch": watched,
+            "--by": by,
+            "--emulated-version": release,
+        }
+        for option in (option for option, value in unused.items() if value):
+            raise click.UsageError(f"{option} cannot be used with a Scenario.")
         given = click.get_current_context().get_parameter_source("seed") == ParameterSource.COMMANDLINE
         run_file(names[0], seed if given else None, config_file, plugins, output, out, everything)
         return

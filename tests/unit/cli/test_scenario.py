@@ -83,6 +83,12 @@ def test_options_of_a_scenario_need_one(folder: Path) -> None:
     assert "needs a FILE of kind Scenario" in call("simulate", "-f", "pod.yaml", "-o", "junit").output
 
 
+def test_options_that_a_scenario_does_not_have_are_refused(folder: Path) -> None:
+    for options in (("--from-cluster",), ("--watch",), ("--emulated-version", "1.34"), ("--by", "zone")):
+        found = call("simulate", "-f", "s.yaml", *options)
+        assert (found.exit_code, f"{options[0]} cannot be used with a Scenario." in found.output) == (2, True)
+
+
 def test_compare(folder: Path) -> None:
     both = ("--config", "a=a.yaml", "--config", "b=b.yaml")
     found = call(
