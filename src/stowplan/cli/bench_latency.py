@@ -42,8 +42,8 @@ _SCHEDULERS = (KUBE_SCHEDULER, OURS)
 def latency(nodes: int, seconds: int, percents: Sequence[int], schedulers: Sequence[str], as_json: bool) -> None:
     """Measure the time from the creation of pods to their binding, for kube-scheduler and Stowplan by turns.
 
-    Pods arrive at shares of the ceiling: the rate at which the same client creates pods while a client that decides
-    nothing binds them. Each scheduler has its own control plane.
+    Pods arrive at shares of the ceiling: the rate at which a client that decides nothing binds pods. Each scheduler has
+    its own control plane.
 
     \b
     Examples:

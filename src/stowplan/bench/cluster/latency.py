@@ -1,7 +1,7 @@
 """Latency: pods arrive at constant rates, and the time from the creation of each to its binding is measured.
 
-The rates are shares of the ceiling: the rate at which the same client creates pods, and a client that decides nothing
-binds them. A scheduler gets all rates one after the other, on a control plane of its own.
+The rates are shares of the ceiling: the rate at which a client that decides nothing binds pods. A scheduler gets all
+rates one after the other, on a control plane of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from stowplan.cluster.write_client import Writer, WriteRequest
 from stowplan.testing import ADMIN, ControlPlane, wait_until
 
 CEILING_PODS = 2_000
-"""Pods that are created as fast as possible to measure the ceiling."""
+"""Pods that are bound to measure the ceiling."""
 WARM_PODS = 100
 BIND_TIMEOUT_SECONDS = 120.0
 
@@ -82,7 +82,7 @@ class LatencyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure_latency(size: LatencySize, schedulers: Sequence[str], progress: Progress) -> LatencyReport:
     """Measure the ceiling, then each scheduler."""
-    ceiling = _on_control_plane(size, UPPER_BOUND, _measure_ceiling)
+    ceiling = _measure_ceiling(size)
     progress(f"{UPPER_BOUND}: {ceiling:,.0f} pods/s")
     figures = {}
     for name in schedulers:
@@ -139,10 +139,16 @@ def _on_control_plane(size: LatencySize, name: str, measure: Callable[[LatencyRu
             return measure(run)
 
 
-def _measure_ceiling(run: LatencyRun) -> float:
-    began = monotonic()
-    run.create("ceiling-", CEILING_PODS, None)
-    return CEILING_PODS / (monotonic() - began)
+def _measure_ceiling(size: LatencySize) -> float:
+    """Bindings per second of a client that decides nothing."""
+    with ControlPlane(throughput=True) as plane, plane.client(timeout=300.0) as api:
+        connection = load_connection(str(plane.kubeconfig(ADMIN)))
+        send_all(connection, ((b"POST", b"/api/v1/nodes", node_body(number)) for number in range(size.nodes)))
+        pods = (pod_body(f"ceiling-{number}") for number in range(CEILING_PODS))
+        send_all(connection, ((b"POST", PODS.encode(), body) for body in pods))
+        with BindingWatch(api) as watch, SCHEDULERS[UPPER_BOUND](plane):
+            LatencyRun(connection, watch).wait("ceiling-", CEILING_PODS)
+        return CEILING_PODS / (watch.bindings[-1].at - watch.bindings[0].at)
 
 
 def _measure_rates(run: LatencyRun, size: LatencySize, ceiling: float) -> list[LatencyFigures]:
