@@ -162,7 +162,7 @@ def _measure_rates(run: LatencyRun, size: LatencySize, ceiling: float) -> list[L
 
 # Objects
 def node_body(number: int) -> bytes:
-    amounts = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    amounts = {"cpu": "2000", "memory": "8Ti", "pods": "20000"}  # Pods of all rates fit.
     meta = {"name": f"node-{number}", "labels": {"kubernetes.io/hostname": f"node-{number}"}}
     status = {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
     return json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": meta, "status": status}).encode()
