@@ -50,7 +50,7 @@ def test_a_recording_replayed_with_the_same_configuration_agrees_within_few_poin
     answer = json.loads(found.stdout)
     verdicts = answer["verdicts"]
     assert sum(verdicts.values()) == PODS
-    # A recording has the order in which bindings were seen, not that of decisions: some totals differ by few points.
+    # Some pods are placed elsewhere, for a few points more: their totals differ from those of the live scheduler.
     assert verdicts.get("same", 0) + verdicts.get("tie", 0) >= 0.8 * PODS, found.stdout
     assert set(verdicts) <= {"same", "tie", "elsewhere"}
     assert max((each["points"] for each in answer["differences"]), default=0) <= 5, found.stdout

@@ -173,7 +173,8 @@ def _nulls(value: Any, path: str) -> Iterator[str]:
 
 def _give_place_to_ignored(profiles: list[dict[str, Any]], extenders: list[dict[str, Any]]) -> None:
     """Add args of NodeResourcesFit if extenders have resources that the scheduler ignores."""
-    resources = [resource for extender in extenders for resource in extender.get("managedResources", ())]
+    managed = [extender.get("managedResources") for extender in extenders]
+    resources = [resource for each in managed if isinstance(each, list) for resource in each]
     if not any(resource.get("ignoredByScheduler") for resource in resources if isinstance(resource, dict)):
         return
     for profile in profiles:

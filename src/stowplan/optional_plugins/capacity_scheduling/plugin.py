@@ -14,7 +14,13 @@ from stowplan.api.kinds import KINDS
 from stowplan.config.args.optional import CapacitySchedulingArgs
 from stowplan.optional_plugins.base.preemption import PreemptionPlugin
 from stowplan.optional_plugins.base.requests import Amounts, add, effective_request
-from stowplan.optional_plugins.capacity_scheduling.quotas import UNLIMITED, NamespaceUsage, Quota, Quotas, exceeds
+from stowplan.optional_plugins.capacity_scheduling.quotas import (
+    UNLIMITED,
+    ElasticQuotas,
+    NamespaceUsage,
+    Quota,
+    exceeds,
+)
 from stowplan.plugins.base import InTreeHandle, VictimRules
 
 NAME = "CapacityScheduling"
@@ -142,7 +148,7 @@ class CapacityScheduling(PreemptionPlugin):
 
     def __init__(self, args: CapacitySchedulingArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
-        self._quotas = Quotas(self.cluster, unlisted_max_is_zero=args.unlisted_max == "Zero")
+        self._quotas = ElasticQuotas(self.cluster, unlisted_max_is_zero=args.unlisted_max == "Zero")
         self._usage = NamespaceUsage(self.cluster)
 
     def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:

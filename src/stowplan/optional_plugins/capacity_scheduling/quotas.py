@@ -33,7 +33,7 @@ class Quota(NamedTuple):
     """Resources that are missing are not limited."""
 
 
-class Quotas:
+class ElasticQuotas:
     """Quotas by namespace. Of several in a namespace, the oldest applies, then the first by name."""
 
     def __init__(self, cluster: Cluster, *, unlisted_max_is_zero: bool) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from stowplan.optional_plugins.base.requests import Amounts
 from stowplan.optional_plugins.node_resource_topology_match.alignment import ContainerNeeds
-from stowplan.optional_plugins.node_resource_topology_match.topology import POD_SCOPE, NodeTopology, Zone
+from stowplan.optional_plugins.node_resource_topology_match.topology import POD_SCOPE, NodeTopology, NumaZone
 
 MAX_SCORE = 100
 UNKNOWN_DISTANCE = 255
@@ -104,7 +104,7 @@ def least_numa_score(needs: ContainerNeeds, topology: NodeTopology) -> int:
     return max(MAX_SCORE - span * share + (share // 2 if is_nearest else 0), 0)
 
 
-def _choose(request: Amounts, zones: Sequence[Zone], available: Sequence[Amounts]) -> ZoneChoice | None:
+def _choose(request: Amounts, zones: Sequence[NumaZone], available: Sequence[Amounts]) -> ZoneChoice | None:
     """The fewest zones that hold the request: the first at the smallest distance, else the nearest that fit."""
     left = MAX_COMBINATIONS
     for size in range(1, len(zones) + 1):
@@ -129,7 +129,7 @@ def _holds(request: Amounts, zones: Sequence[Amounts]) -> bool:
     )
 
 
-def _distance(zones: Sequence[Zone]) -> float:
+def _distance(zones: Sequence[NumaZone]) -> float:
     distances = [one.costs.get(other.id, UNKNOWN_DISTANCE) for one in zones for other in zones]
     return sum(distances) / len(distances)
 

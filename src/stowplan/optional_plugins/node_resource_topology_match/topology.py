@@ -28,7 +28,7 @@ _ZONE_NAME = re.compile(r"node-([0-9]{1,3})", re.ASCII)
 log = logs.get(__name__)
 
 
-class Zone(NamedTuple):
+class NumaZone(NamedTuple):
     """A NUMA node."""
 
     id: int
@@ -40,7 +40,7 @@ class Zone(NamedTuple):
 class NodeTopology(NamedTuple):
     """The zones of a node, by id, and how its kubelet aligns pods."""
 
-    zones: tuple[Zone, ...]
+    zones: tuple[NumaZone, ...]
     policy: str
     scope: str
     max_numa_nodes: int
@@ -68,7 +68,7 @@ class NodeTopology(NamedTuple):
 
 def parse_topology(item: api.NodeResourceTopology) -> NodeTopology:
     """The topology of an object. Zones and values that cannot be read are left out, with one line in the log."""
-    zones: dict[int, Zone] = {}
+    zones: dict[int, NumaZone] = {}
     problems: list[str] = []
     for zone in item.zones:
         number = _zone_id(zone.name)
@@ -78,7 +78,7 @@ def parse_topology(item: api.NodeResourceTopology) -> NodeTopology:
             problems.append(f"zone {zone.name!r}")
             continue
         costs = {other: cost.value for cost in zone.costs if (other := _zone_id(cost.name)) is not None}
-        zones[number] = Zone(number, _available(zone, problems), costs)
+        zones[number] = NumaZone(number, _available(zone, problems), costs)
     if problems:
         log.warning(
             "Parts of a NodeResourceTopology cannot be read and are ignored",
@@ -104,7 +104,7 @@ def _available(zone: api.TopologyZone, problems: list[str]) -> Amounts:
     return available
 
 
-def _with_settings(zones: tuple[Zone, ...], item: api.NodeResourceTopology) -> NodeTopology:
+def _with_settings(zones: tuple[NumaZone, ...], item: api.NodeResourceTopology) -> NodeTopology:
     scope, policy, most = CONTAINER_SCOPE, "none", _DEFAULT_MAX_NUMA_NODES
     for text in item.topology_policies[:1]:
         for prefix, name in _DEPRECATED_POLICIES.items():

@@ -91,6 +91,10 @@ def test_every_era_has_a_sample() -> None:
             ["$.extenders[1]: expected an object, got an integer"],
         ),
         (
+            {"kind": "Policy", "apiVersion": "v1", "extenders": [{"urlPrefix": "http://a", "managedResources": False}]},
+            ["$.extenders[0].managedResources: expected a list, got a boolean"],
+        ),
+        (
             document("v1alpha2", extenders=[{"urlPrefix": "http://a", "prioritizeVerb": "p"}]),
             ["$.extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"],
         ),
