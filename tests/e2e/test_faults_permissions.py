@@ -13,6 +13,7 @@ from tests.e2e.conftest import StartStowplan
 from tests.e2e.workload import Workload
 
 from stowplan.config import default_configuration
+from stowplan.config.feature_gates import COSCHEDULING, GENERIC_WORKLOAD
 from stowplan.config.options import Options
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings
 from stowplan.testing import SCHEDULER, KubeApi, RefusedError, User, wait_until
@@ -111,13 +112,15 @@ def test_no_more_is_read_than_decisions_depend_on() -> None:
 
 
 def watched_kinds() -> list[Any]:
+    """The kinds that a scheduler of pod groups watches."""
     from stowplan.cluster.connection import Connection
     from stowplan.plugins.registry import REGISTRY
 
     unused: Any = None
-    return Scheduler(
-        SchedulerSettings(Options(config=default_configuration()), REGISTRY, Connection("http://127.0.0.1", unused))
-    ).kinds
+    config = default_configuration()
+    groups = config.release.with_gates({GENERIC_WORKLOAD: True, COSCHEDULING: True})
+    options = Options(config=config.for_release(groups))
+    return Scheduler(SchedulerSettings(options, REGISTRY, Connection("http://127.0.0.1", unused))).kinds
 
 
 def without(objects: list[JsonObject], *forbidden: str) -> list[JsonObject]:

@@ -70,7 +70,16 @@ def test_the_metadata_is_complete(wheel: dict[str, bytes]) -> None:
     assert metadata.requires_python is not None
     assert "3.11" in metadata.requires_python
     assert "3.10" not in metadata.requires_python
-    assert sorted(map(str, metadata.provides_extra or ())) == ["data", "lint", "mcp", "test", "testing"]
+    assert sorted(map(str, metadata.provides_extra or ())) == [
+        "dask",
+        "data",
+        "gym",
+        "lint",
+        "mcp",
+        "optuna",
+        "test",
+        "testing",
+    ]
 
 
 def test_every_file_is_recorded_with_its_hash(wheel: dict[str, bytes]) -> None:
