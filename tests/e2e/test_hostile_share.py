@@ -31,6 +31,9 @@ HOSTILE_PODS, ORDINARY_PODS = 50, 1000
 MIN_RATE_RATIO = 0.5
 MAX_ROUNDS = 3
 """Other work on the machine slows down either side: the best time of each counts."""
+MAX_FIRST_ATTEMPT_SECONDS = 0.06
+"""Of a hostile pod on average, with everything that follows it. Their cost is unknown before: 50 of them delay ordinary
+pods by about a second on an idle machine, as long as 1,000 ordinary pods take."""
 PENDING_SECONDS = 8.0
 """How long hostile pods are tried before ordinary pods arrive."""
 
@@ -141,16 +144,22 @@ def test_ordinary_pods_keep_half_of_their_rate_beside_pending_hostile_pods(
 
 def best_ratio(measure: Callable[[bool], float]) -> float:
     """The rate beside hostile pods in multiples of the rate alone, of the best rounds; rounds end when it is enough."""
+    alone, beside = best_times(measure, lambda alone, beside: alone / beside >= MIN_RATE_RATIO)
+    return alone / beside
+
+
+def best_times(measure: Callable[[bool], float], enough: Callable[[float, float], bool]) -> tuple[float, float]:
+    """The best times alone and beside hostile pods; rounds end when they are good enough."""
     alone = beside = math.inf
     for _ in range(MAX_ROUNDS):
         alone, beside = min(alone, measure(False)), min(beside, measure(True))
         log.info("alone %.2f s, beside hostile pods %.2f s", alone, beside)
-        if alone / beside >= MIN_RATE_RATIO:
+        if enough(alone, beside):
             break
-    return alone / beside
+    return alone, beside
 
 
-def test_ordinary_pods_keep_half_of_their_rate_behind_new_hostile_pods(
+def test_ordinary_pods_wait_only_for_first_attempts_of_new_hostile_pods(
     api: KubeApi, start_stowplan: StartStowplan
 ) -> None:
     """All pods wait when the scheduler begins, the hostile ones first in the queue, their cost unknown."""
@@ -164,4 +173,8 @@ def test_ordinary_pods_keep_half_of_their_rate_behind_new_hostile_pods(
         clear_tenant(api, "hostile")
         return seconds
 
-    assert best_ratio(measure) >= MIN_RATE_RATIO
+    def enough(alone: float, beside: float) -> bool:
+        return beside - alone <= HOSTILE_PODS * MAX_FIRST_ATTEMPT_SECONDS
+
+    alone, beside = best_times(measure, enough)
+    assert enough(alone, beside), (alone, beside)
