@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from itertools import chain, count, islice
 from math import floor, inf
 from typing import Any
@@ -18,8 +18,9 @@ from stowplan.queue.heap import Less, PodHeap, SortKey, key_by
 from stowplan.queue.in_flight import InFlight
 from stowplan.queue.namespace_throttle import NamespaceThrottle
 from stowplan.queue.nominator import Nominator
+from stowplan.queue.queue_views import QueueViews
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
-from stowplan.queue.refused_batch import OnRepeated, RefusedBatch, each_pod
+from stowplan.queue.refused_batch import OnRepeated, RefusedBatch
 from stowplan.queue.unschedulable_pods import UnschedulablePods
 
 log = logs.get(__name__)
@@ -36,7 +37,7 @@ POP_FROM_BACKOFF = "PopFromBackoffQ"
 THROTTLED = "NamespaceThrottled"
 
 
-class SchedulingQueue:
+class SchedulingQueue(QueueViews):
     """All pending pods, each in exactly one place: active, backing off, throttled, unschedulable (possibly gated) or in
     flight.
 
@@ -75,16 +76,14 @@ class SchedulingQueue:
         self._on_enter = on_enter
         tickets = count(1)
         key = sort_key or key_by(less)
-        self._infos: dict[str, QueuedPodInfo] = {}
-        """All pods except those in flight, by uid."""
+        self._infos = {}
         self._active = PodHeap(key, tickets)
         self._backoff = BackoffQueue(clock, initial_backoff, max_backoff, key, tickets)
         self._throttle = NamespaceThrottle(max_namespace_share, key, tickets)
         self._charged = self._throttle.full_at
         """Not empty while a namespace may have to wait."""
         self._unschedulable = UnschedulablePods(is_held)
-        self._batches: dict[str, RefusedBatch] = {}
-        """By their own uid."""
+        self._batches = {}
         self._batch_numbers = count(1)
         self._on_enter_together = on_enter_together
         self._on_repeated = on_repeated
@@ -391,57 +390,6 @@ class SchedulingQueue:
 
     # Views
 
-    def __len__(self) -> int:
-        """Number of queued pods, without those in flight."""
-        return len(self._infos)
-
-    def is_queued(self, uid: str) -> bool:
-        return uid in self._infos
-
-    def in_flight(self, uid: str) -> bool:
-        return uid in self._in_flight
-
-    @property
-    def in_flight_pods(self) -> Iterator[QueuedPodInfo]:
-        """Pods in flight, in the order of pop."""
-        return iter(self._in_flight)
-
-    @property
-    def active(self) -> Iterator[QueuedPodInfo]:
-        """In the order of pop."""
-        return each_pod(self._active)
-
-    def next_to_pop(self, count: int) -> list[QueuedPodInfo]:
-        """The first pods of the active queue, in the order of pop."""
-        return list(islice(each_pod(self._active.first(count)), count))
-
-    def next_to_return(self, count: int) -> list[QueuedPodInfo]:
-        """The first pods in backoff, in the order in which their backoff ends, and pods of throttled namespaces."""
-        found = list(each_pod([*self._backoff.rejected.first(count), *self._backoff.failed.first(count)]))
-        found.sort(key=self._backoff.expiration)
-        return [*found, *islice(self._throttle, count)][:count]
-
-    @property
-    def backoff(self) -> Iterator[QueuedPodInfo]:
-        return each_pod(self._backoff.rejected)
-
-    @property
-    def error_backoff(self) -> Iterator[QueuedPodInfo]:
-        return iter(self._backoff.failed)
-
-    @property
-    def throttled(self) -> Iterator[QueuedPodInfo]:
-        """Pods of namespaces that have used up their share."""
-        return iter(self._throttle)
-
-    @property
-    def unschedulable(self) -> Iterator[QueuedPodInfo]:
-        return each_pod(info for info in self._unschedulable if not info.gated)
-
-    @property
-    def gated(self) -> Iterator[QueuedPodInfo]:
-        return (info for info in self._unschedulable if info.gated)
-
     def place_of(self, uid: str) -> tuple[str, QueuedPodInfo] | None:
         """(the view that holds the pod, or `in_flight`; the pod); None for an unknown pod."""
         info = self._infos.get(uid)
@@ -467,20 +415,6 @@ class SchedulingQueue:
         """The events that a plugin of the pod's profile registered."""
         table = self._hints.get(info.pod.spec.scheduler_name)
         return [] if table is None else table.events_of(plugin)
-
-    def counts(self) -> dict[str, int]:
-        """Number of pods by sub-queue; throttled pods count as backing off."""
-        gated = sum(1 for _ in self.gated)
-        counts = {
-            "active": len(self._active),
-            "backoff": len(self._backoff) + len(self._throttle),
-            "unschedulable": len(self._unschedulable) - gated,
-            "gated": gated,
-        }
-        names = {id(self._active): "active", id(self._unschedulable): "unschedulable"}
-        for batch in self._batches.values():
-            counts[names.get(id(batch.sub_queue), "backoff")] += len(batch) - 1
-        return counts
 
     # Implementation
 
