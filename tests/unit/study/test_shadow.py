@@ -77,7 +77,9 @@ def test_the_size_is_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"text", gzip.compress(b"{}\n"), gzip.compress(b'{"kind":"X","version":1}\n')]
+    "content",
+    [b"", b"text", gzip.compress(b"{}\n"), gzip.compress(b'{"kind":"X","version":1}\n')],
+    ids=["empty", "text", "no-kind", "other-kind"],
 )
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "r.gz"
