@@ -239,6 +239,7 @@ class Cluster:
     def retemplate(self, pod: Pod) -> None:
         """Intern the pod's template again, after the set of labels that split templates may have changed."""
         t = pod.template
+        pod.detach_details()
         pod.template = self.templates.template(
             t.namespace, dict(pod.labels), t.spec, t.controller, t.claim_statuses, t.annotations
         )

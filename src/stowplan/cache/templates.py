@@ -15,7 +15,7 @@ from stowplan.cache.interning import WeakTable
 from stowplan.cache.requests import scheduling_requests
 from stowplan.config.releases import LATEST, Release
 from stowplan.framework import Pod, PodTemplate
-from stowplan.framework.pod import AnnotationKeys
+from stowplan.framework.pod import AnnotationKeys, PodDetails
 
 PER_REPLICA_LABELS = frozenset(
     {
@@ -165,15 +165,25 @@ class Templates:
         return {key: value for key, value in annotations.items() if keys is True or key in keys}
 
 
-def _shared_details(
-    metadata: api.ObjectMeta, status: api.PodStatus, template: PodTemplate
-) -> api.ObjectMeta | tuple[api.ObjectMeta, api.PodStatus]:
-    """The pod's `details`. Values that equal those of the template's first pod are shared with it: they are most of the
-    memory."""
+def _shared_details(metadata: api.ObjectMeta, status: api.PodStatus, template: PodTemplate) -> PodDetails:
+    """The pod's `details`, with as little as possible that equals those of the template's first pod: they are most of
+    the memory."""
     if template.first_details is None:
         template.first_details = (metadata, status)
         return metadata
     first, first_status = template.first_details
+    if (
+        status == first_status
+        and metadata.labels == first.labels
+        and metadata.annotations == first.annotations
+        and metadata.owner_references == first.owner_references
+        and metadata.generate_name == first.generate_name
+        and metadata.finalizers == first.finalizers
+        and metadata.deletion_timestamp is first.deletion_timestamp is None
+    ):
+        created = metadata.creation_timestamp
+        created = first.creation_timestamp if created == first.creation_timestamp else created
+        return (metadata.resource_version, created)
     for name in _SHARED_METADATA:
         value = getattr(first, name)
         if getattr(metadata, name) == value:
@@ -184,10 +194,12 @@ def _shared_details(
 def _volumes_read(volumes: tuple[api.Volume, ...]) -> tuple[api.Volume, ...]:
     """The volumes, without names where no plugin reads the source; those at the end are left out. The others keep their
     positions, to which proposals of explanations refer."""
-    found = [_UNREAD if volume == api.Volume(name=volume.name) else volume for volume in volumes]
-    while found and found[-1] is _UNREAD:
-        found.pop()
-    return tuple(found)
+    count = len(volumes)
+    while count and volumes[count - 1] == api.Volume(name=volumes[count - 1].name):
+        count -= 1
+    if not count:
+        return ()
+    return tuple([_UNREAD if volume == api.Volume(name=volume.name) else volume for volume in volumes[:count]])
 
 
 def _reports_resources(status: api.PodStatus) -> bool:

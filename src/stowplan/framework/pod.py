@@ -32,6 +32,11 @@ class ReadOnlyDetails(NamedTuple):
     status: PodStatus
 
 
+PodDetails = ObjectMeta | tuple[ObjectMeta, PodStatus] | tuple[str, str]
+"""Metadata with status; metadata of a pod whose status equals that of its template's first pod; or (resourceVersion,
+creationTimestamp) of a pod that differs from the first one in nothing else but its identity."""
+
+
 class PodTemplate:
     """Everything that plugins read of a pod except its identity. Interned: the replicas of one controller share one
     instance.
@@ -122,9 +127,8 @@ class Pod:
         "used",
     )
 
-    details: ObjectMeta | tuple[ObjectMeta, PodStatus]
-    """Internal: metadata, and status unless it equals that of the template's first pod. Set where out-of-tree plugins
-    run; frozen when a plugin first reads them."""
+    details: PodDetails
+    """Internal: metadata and status. Set where out-of-tree plugins run; frozen when a plugin first reads them."""
 
     def __init__(
         self,
@@ -189,13 +193,28 @@ class Pod:
             text = f"pod {self.key}: metadata and status are kept only where plugins of other authors are enabled"
             raise AttributeError(text) from None
         if not isinstance(details, ReadOnlyDetails):
-            if not isinstance(details, tuple):
-                assert self.template.first_details is not None
-                details = (details, self.template.first_details[1])
-            for part in details:
-                freeze(part)
-            details = self.details = ReadOnlyDetails(*details)
+            metadata, status = self._whole_details(details)
+            freeze(metadata)
+            freeze(status)
+            details = self.details = ReadOnlyDetails(metadata, status)
         return details
+
+    def detach_details(self) -> None:
+        """Internal: keep metadata and status without those of the template's first pod, before the template changes."""
+        if hasattr(self, "details") and not isinstance(self.details, ReadOnlyDetails):
+            self.details = self._whole_details(self.details)
+
+    def _whole_details(self, details: PodDetails) -> tuple[ObjectMeta, PodStatus]:
+        """Metadata and status, of which those of the template's first pod may be a part."""
+        if isinstance(details, tuple) and not isinstance(details[0], str):
+            return details
+        assert self.template.first_details is not None
+        first, status = self.template.first_details
+        if isinstance(details, ObjectMeta):
+            return details, status
+        version, created = details
+        identity = {"name": self.name, "uid": self.uid, "generation": self.generation}
+        return replace(first, resource_version=version, creation_timestamp=created, **identity), status
 
     @property
     def priority(self) -> int:

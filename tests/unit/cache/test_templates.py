@@ -169,13 +169,27 @@ def test_pods_of_a_template_share_equal_parts_of_their_metadata() -> None:
     other = world.pod(pod("x-2", labels={"app": "a"}, **owned(uid="2")))
     assert first.template is equal.template is other.template
     assert isinstance(first.details, ObjectMeta)
-    assert isinstance(equal.details, ObjectMeta)
-    assert equal.details.labels is first.details.labels
-    assert equal.details.owner_references is first.details.owner_references
+    assert equal.details == ("", "")
+    assert equal.metadata.owner_references is first.metadata.owner_references
     assert equal.status is first.status
-    assert equal.metadata.name == "x-1"
+    assert (equal.metadata.name, equal.metadata.uid) == ("x-1", equal.uid)
+    assert equal.metadata.labels == {"app": "a", INDEX: "0"}
     assert other.metadata.labels == {"app": "a"}
     assert other.metadata.owner_references[0].uid == "2"
     running = world.pod(pod("x-3", labels={"app": "a"}, status={"phase": "Running"}, **owned()))
     assert running.template is first.template
     assert (running.status.phase, first.status.phase) == ("Running", "")
+
+
+def test_a_new_template_leaves_metadata_and_status_as_they_are() -> None:
+    world = World()
+    world.cluster.templates.serve_plugins(frozenset())
+    made = {"metadata": {"creationTimestamp": "2026-01-02T03:04:05Z", "resourceVersion": "7", "generation": 3}}
+    pods = [world.pod(pod(f"x-{i}", labels={"app": "a", INDEX: "1"}, **made)) for i in range(2)]
+    READERS["service"](world)
+    for i, waiting in enumerate(pods):
+        world.cluster.retemplate(waiting)
+        metadata = waiting.metadata
+        assert (metadata.name, metadata.resource_version, metadata.generation) == (f"x-{i}", "7", 3)
+        assert metadata.creation_timestamp == "2026-01-02T03:04:05Z"
+        assert waiting.status.phase == ""

@@ -17,6 +17,9 @@ from stowplan.plugins.pod_topology_spread.constraints import HOSTNAME, Constrain
 from stowplan.plugins.pod_topology_spread.eligibility import Eligibilities, Eligibility
 
 _MAX_SCORE = 100
+_MAX_TABULATED = 1000
+"""Up to this raw score, final scores are looked up in a table: one pass over the nodes instead of five."""
+
 _Floats = NDArray[np.float64]
 
 
@@ -129,6 +132,7 @@ class SpreadScorer:
             for constraint, eligibility in zip(constraints, found, strict=True)
         ]
         self._buffers = np.empty((2, 0))
+        self._tabulated: tuple[tuple[int, int], fwk.Scores] = ((-1, -1), np.zeros(0, dtype=np.int64))
 
     def refresh(self) -> None:
         for part in self.parts:
@@ -178,8 +182,9 @@ class SpreadScorer:
             scored = scored if nodes.holes is None else np.setdiff1d(scored, nodes.holes)
             scores = np.where(ignored, scores[scored[0]] if len(scored) else 0, scores)
         least, greatest = nodes.extremes(scores)
-        if greatest == 0:
-            final = np.full(nodes.count, _MAX_SCORE, dtype=np.int64)
+        if greatest <= _MAX_TABULATED:
+            # Nodes that are not meant may have any score: their result is not read.
+            final = self._table(int(least), int(greatest)).take(scores, mode="clip")
         else:
             # Whole numbers far below 2^53: a truncated float division equals the integer division.
             share = self._rows(nodes.count)[0]
@@ -191,6 +196,14 @@ class SpreadScorer:
         if ignored is not None:
             final[ignored] = 0
         return final
+
+    def _table(self, least: int, greatest: int) -> fwk.Scores:
+        """The final score by raw score. Kept, since the extremes differ from cycle to cycle only now and then."""
+        if self._tabulated[0] != (least, greatest):
+            raw = np.arange(greatest + 1)
+            final = _MAX_SCORE * (greatest + least - raw) // greatest if greatest else np.array([_MAX_SCORE])
+            self._tabulated = ((least, greatest), final)
+        return self._tabulated[1]
 
     def _ignored(self, nodes: fwk.Nodes) -> fwk.Mask | None:
         """The nodes that are not scored because they lack a topology key; None if there are none."""

@@ -103,18 +103,18 @@ class RefusalMemory:
         self.enabled = enabled
         """Whether refusals are remembered; decisions are the same without."""
         self._profile = profile
-        self._by_template: dict[PodTemplate, KeptRefusal] = {}
+        self.by_template: dict[PodTemplate, KeptRefusal] = {}
         self._turn = 0
 
     def recall(self, pod: Pod) -> Decision | None:
         """The decision about a pod whose template is refused as before; None if there is no such refusal."""
-        refusal = self._by_template.get(pod.template)
+        refusal = self.by_template.get(pod.template)
         if refusal is None or not self.enabled or self._is_nominated(pod) or self._profile.may_preempt(pod):
             return None
         self._turn = refusal.used = self._turn + 1
         decision = refusal.recall(pod)
         if decision is None:
-            del self._by_template[pod.template]
+            del self.by_template[pod.template]
         return decision
 
     def remember(self, decision: Decision) -> None:
@@ -124,15 +124,15 @@ class RefusalMemory:
             return
         if pod.template.large or self._is_nominated(pod) or profile.may_preempt(pod) or not self._is_shared(pod):
             return
-        decision.refusal = refusal = self._by_template[pod.template] = KeptRefusal(profile, decision, diagnosis)
+        decision.refusal = refusal = self.by_template[pod.template] = KeptRefusal(profile, decision, diagnosis)
         self._turn = refusal.used = self._turn + 1
-        if len(self._by_template) > _MAX_REFUSALS:
-            oldest = sorted(self._by_template, key=lambda template: self._by_template[template].used)
+        if len(self.by_template) > _MAX_REFUSALS:
+            oldest = sorted(self.by_template, key=lambda template: self.by_template[template].used)
             for template in oldest[: _MAX_REFUSALS // 8]:
-                del self._by_template[template]
+                del self.by_template[template]
 
     def clear(self) -> None:
-        self._by_template.clear()
+        self.by_template.clear()
 
     def _is_nominated(self, pod: Pod) -> bool:
         return bool(pod.nominated_node_name or pod.node_name or self._profile.nominator.node_of(pod))

@@ -116,7 +116,7 @@ class Profile:
         """Decides on which node the pod runs."""
         if self.cluster.templates.version:
             self.renew_templates(pod)
-        decision = self.refusals.recall(pod)
+        decision = self.refusals.recall(pod) if self.refusals.by_template else None
         if decision is None:
             decision = self._decide(pod)
             if not decision.node_name:
