@@ -23,7 +23,7 @@ from stowplan.cache.templates import Templates
 from stowplan.config.releases import LATEST, Release
 from stowplan.errors import StowplanError
 from stowplan.framework import NodeInfo, Pod, PodTemplate
-from stowplan.framework.pod import AnnotationKeys
+from stowplan.framework.pod import AnnotationKeys, detach_details
 
 
 class CacheError(StowplanError):
@@ -239,7 +239,7 @@ class Cluster:
     def retemplate(self, pod: Pod) -> None:
         """Intern the pod's template again, after the set of labels that split templates may have changed."""
         t = pod.template
-        pod.detach_details()
+        detach_details(pod)
         pod.template = self.templates.template(
             t.namespace, dict(pod.labels), t.spec, t.controller, t.claim_statuses, t.annotations
         )

@@ -199,11 +199,6 @@ class Pod:
             details = self.details = ReadOnlyDetails(metadata, status)
         return details
 
-    def detach_details(self) -> None:
-        """Internal: keep metadata and status without those of the template's first pod, before the template changes."""
-        if hasattr(self, "details") and not isinstance(self.details, ReadOnlyDetails):
-            self.details = self._whole_details(self.details)
-
     def _whole_details(self, details: PodDetails) -> tuple[ObjectMeta, PodStatus]:
         """Metadata and status, of which those of the template's first pod may be a part."""
         if isinstance(details, tuple) and not isinstance(details[0], str):
@@ -238,3 +233,9 @@ class Pod:
 
     def __repr__(self) -> str:
         return f"<Pod {self.key}>"
+
+
+def detach_details(pod: Pod) -> None:
+    """Internal: keep metadata and status without those of the template's first pod, before the template changes."""
+    if hasattr(pod, "details") and not isinstance(pod.details, ReadOnlyDetails):
+        pod.details = pod._whole_details(pod.details)
