@@ -21,10 +21,12 @@ _REQUEST = (
     "GET {path}?watch=true&resourceVersion={version}&fieldSelector=spec.nodeName%21%3D HTTP/1.0\r\n"
     "Host: {host}\r\n"
     "Authorization: Bearer {token}\r\n"
-    "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1\r\n\r\n"
+    "Accept: {accept}\r\n\r\n"
 )
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 _READ_TIMEOUT_SECONDS = 0.2
+_CONNECT_TIMEOUT_SECONDS = 30.0
 
 
 class FrameCounter:
@@ -35,6 +37,7 @@ class FrameCounter:
         self.added = 0
         self._last = b""
         self._rest = b""
+        self._version = ""
 
     def feed(self, piece: bytes) -> None:
         *whole, self._rest = (self._rest + piece).split(b"\n")
@@ -49,21 +52,30 @@ class FrameCounter:
     def cut(self) -> str:
         """The stream has ended, perhaps within a frame: the resourceVersion to resume from, or ""."""
         found, self._last, self._rest = _VERSION.search(self._last), b"", b""
-        return found[1].decode() if found else ""
+        if found:
+            self._version = found[1].decode()
+        return self._version
 
 
 class BoundPodWatch(Generic[T]):
-    """Watches the metadata of assigned pods from a resourceVersion on, on a thread.
+    """Watches assigned pods, by default their metadata, from a resourceVersion on, on a thread.
 
     A watch that the server ends, since it is too slow, is resumed. The result of `probe` is kept at two moments: at the
     first frame, and when the last of `expected` pods was bound.
     """
 
     def __init__(
-        self, path: str, version: str, expected: int, probe: Callable[[], T], counter: FrameCounter | None = None
+        self,
+        path: str,
+        version: str,
+        expected: int,
+        probe: Callable[[], T],
+        counter: FrameCounter | None = None,
+        accept: str = _METADATA,
     ) -> None:
         self._path = path
         self._version = version
+        self._accept = accept
         self._expected = expected
         self._probe = probe
         self._counter = counter or FrameCounter()
@@ -114,8 +126,10 @@ class BoundPodWatch(Generic[T]):
 
     def _connect_to(self, parts: SplitResult, tls: ssl.SSLContext, token: str, version: str) -> ssl.SSLSocket:
         host, port = parts.hostname or "", parts.port or 443
-        stream = tls.wrap_socket(socket.create_connection((host, port)), server_hostname=host)
-        request = _REQUEST.format(path=self._path, version=version, host=f"{host}:{port}", token=token)
+        stream = tls.wrap_socket(socket.create_connection((host, port), _CONNECT_TIMEOUT_SECONDS), server_hostname=host)
+        request = _REQUEST.format(
+            path=self._path, version=version, host=f"{host}:{port}", token=token, accept=self._accept
+        )
         try:
             stream.sendall(request.encode())
             self._begin(stream)

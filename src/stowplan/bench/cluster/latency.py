@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from stowplan.bench.cluster.binding_watch import PODS, BindingWatch
 from stowplan.bench.cluster.bulk import send_all
-from stowplan.bench.cluster.overload import PODS, BindingWatch
 from stowplan.bench.cluster.schedulers import SCHEDULERS
 from stowplan.bench.cluster.workload import KUBE_SCHEDULER, OURS, UPPER_BOUND
 from stowplan.bench.result import encode
@@ -24,7 +24,7 @@ from stowplan.cluster.connection import Connection
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.write_client import Writer, WriteRequest
-from stowplan.testing import ADMIN, ControlPlane, wait_until
+from stowplan.testing import ADMIN, ControlPlane
 
 CEILING_PODS = 2_000
 """Pods that are bound to measure the ceiling."""
@@ -87,8 +87,8 @@ def measure_latency(size: LatencySize, schedulers: Sequence[str], progress: Prog
     figures = {}
     for name in schedulers:
         found = figures[name] = _on_control_plane(size, name, lambda run: _measure_rates(run, size, ceiling))
-        told = ", ".join(f"{each.p99_ms:,.1f} ms at {each.percent}%" for each in found)
-        progress(f"{name}: p99 {told}")
+        times = ", ".join(f"{each.p99_ms:,.1f} ms at {each.percent}%" for each in found)
+        progress(f"{name}: p99 {times}")
     return LatencyReport(scenario="latency", size=size, ceiling=ceiling, figures=figures)
 
 
@@ -103,14 +103,8 @@ class LatencyRun:
         """Create pods, at a rate or as fast as possible; returns the seconds from creation to binding, in the order of
         the bindings."""
         created = asyncio.run(_create(self._connection, prefix, count, rate))
-        self.wait(prefix, count)
+        self._watch.wait(prefix, count, BIND_TIMEOUT_SECONDS)
         return seconds_to_bind(created, {each.name: each.at for each in self._watch.bindings})
-
-    def wait(self, prefix: str, count: int) -> None:
-        def all_bound() -> bool:
-            return sum(each.name.startswith(prefix) for each in list(self._watch.bindings)) >= count
-
-        wait_until(all_bound, timeout=BIND_TIMEOUT_SECONDS, every=0.2, what="bindings")
 
 
 def seconds_to_bind(created: Mapping[str, float], bound: Mapping[str, float]) -> list[float]:
@@ -133,7 +127,7 @@ def _on_control_plane(size: LatencySize, name: str, measure: Callable[[LatencyRu
     with ControlPlane(throughput=True) as plane, plane.client(timeout=300.0) as api:
         connection = load_connection(str(plane.kubeconfig(ADMIN)))
         send_all(connection, ((b"POST", b"/api/v1/nodes", node_body(number)) for number in range(size.nodes)))
-        with SCHEDULERS[name](plane), BindingWatch(api) as watch:
+        with SCHEDULERS[name](plane), BindingWatch(plane, api) as watch:
             run = LatencyRun(connection, watch)
             run.create("warm-", WARM_PODS, None)
             return measure(run)
@@ -146,8 +140,8 @@ def _measure_ceiling(size: LatencySize) -> float:
         send_all(connection, ((b"POST", b"/api/v1/nodes", node_body(number)) for number in range(size.nodes)))
         pods = (pod_body(f"ceiling-{number}") for number in range(CEILING_PODS))
         send_all(connection, ((b"POST", PODS.encode(), body) for body in pods))
-        with BindingWatch(api) as watch, SCHEDULERS[UPPER_BOUND](plane):
-            LatencyRun(connection, watch).wait("ceiling-", CEILING_PODS)
+        with BindingWatch(plane, api) as watch, SCHEDULERS[UPPER_BOUND](plane):
+            watch.wait("ceiling-", CEILING_PODS, BIND_TIMEOUT_SECONDS)
         return CEILING_PODS / (watch.bindings[-1].at - watch.bindings[0].at)
 
 

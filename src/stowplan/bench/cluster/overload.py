@@ -7,7 +7,6 @@ the CPU time per second, the time until a freed place is taken, and whether high
 from __future__ import annotations
 
 import json
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from stowplan.bench.cluster.binding_watch import PODS, BindingWatch, ObservedBinding
 from stowplan.bench.cluster.bulk import Request, send_all
 from stowplan.bench.cluster.run import unschedulable_attempts
 from stowplan.bench.cluster.schedulers import SCHEDULERS
@@ -25,7 +25,6 @@ from stowplan.cluster.kubeconfig import load_connection
 from stowplan.testing import ADMIN, ControlPlane, KubeApi, cpu_seconds, rss_mib, wait_until
 from stowplan.testing.kube_scheduler import parse_samples
 
-PODS = "/api/v1/namespaces/default/pods"
 PODS_PER_NODE = 4
 RUNNING_PRIORITY = 1_000_000
 SETTLE_SECONDS = 5.0
@@ -88,15 +87,6 @@ class OverloadReport(msgspec.Struct, frozen=True, kw_only=True):
         return encode(fields | {"schedulers": msgspec.to_builtins(self.figures), "ratios": self.ratios})
 
 
-class ObservedBinding(NamedTuple):
-    """A pod that was bound."""
-
-    at: float
-    node: str
-    priority: int
-    name: str = ""
-
-
 def measure_overload(size: OverloadSize, schedulers: Sequence[str], progress: Progress) -> OverloadReport:
     """Run each scheduler on a control plane of its own."""
     figures = {}
@@ -124,7 +114,7 @@ def _measure(plane: ControlPlane, api: KubeApi, size: OverloadSize, name: str, p
         wait_until(lambda: attempts() >= size.pods, timeout=_START_TIMEOUT_SECONDS, every=1.0, what="attempts")
         sleep(SETTLE_SECONDS)
         before, cpu, since = attempts(), cpu_seconds(pid), monotonic()
-        with BindingWatch(api) as watch:
+        with BindingWatch(plane, api) as watch:
             freed = end_pods(api, size)
             sleep(SETTLE_SECONDS)
             took, used = monotonic() - since, cpu_seconds(pid) - cpu
@@ -174,33 +164,6 @@ def inversions_of(priorities: Sequence[int]) -> int:
         later = max(later, priorities[at + CONCURRENT_BINDINGS])
         found += priorities[at] < later
     return found
-
-
-class BindingWatch:
-    """Watches pods that become bound, on a thread."""
-
-    def __init__(self, api: KubeApi) -> None:
-        self.bindings: list[ObservedBinding] = []
-        self._api = api
-        self._over = False
-
-    def __enter__(self) -> BindingWatch:
-        version = self._api.request("GET", PODS, params={"limit": 1})["metadata"]["resourceVersion"]
-        self._thread = threading.Thread(target=self._run, args=(version,), name="binding-watch", daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._over = True
-
-    def _run(self, version: str) -> None:
-        params = {"resourceVersion": version, "fieldSelector": "spec.nodeName!=", "timeoutSeconds": 3600}
-        for event in self._api.watch("Pod", "default", **params):
-            if self._over:
-                return
-            if event["type"] == "ADDED":
-                spec, name = event["object"]["spec"], event["object"]["metadata"]["name"]
-                self.bindings.append(ObservedBinding(monotonic(), spec["nodeName"], spec.get("priority", 0), name))
 
 
 # Objects

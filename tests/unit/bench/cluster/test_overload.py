@@ -1,8 +1,8 @@
 import json
 from collections import Counter
 
+from stowplan.bench.cluster.binding_watch import ObservedBinding
 from stowplan.bench.cluster.overload import (
-    ObservedBinding,
     OverloadFigures,
     OverloadReport,
     OverloadSize,
