@@ -3,13 +3,13 @@
 Upstream: k8s.io/api/apps/v1/types.go
 """
 
-from stowplan.api.meta import Int32, LabelSelector, ObjectMeta, Wire
+from stowplan.api.meta import Condition, Int32, LabelSelector, ObjectMeta, Wire
 from stowplan.api.pod import PodTemplateSpec
 from stowplan.api.volumes import PersistentVolumeClaim
 
 __all__ = [
-    "DaemonSet", "DaemonSetSpec", "Deployment", "DeploymentSpec", "ReplicaSet", "ReplicaSetSpec", "StatefulSet",
-    "StatefulSetOrdinals", "StatefulSetSpec",
+    "DaemonSet", "DaemonSetSpec", "Deployment", "DeploymentSpec", "ReplicaSet", "ReplicaSetSpec", "ReplicaSetStatus",
+    "StatefulSet", "StatefulSetOrdinals", "StatefulSetSpec",
 ]  # fmt: skip
 
 
@@ -36,11 +36,19 @@ class ReplicaSetSpec(Wire, frozen=True, kw_only=True):
     template: PodTemplateSpec = PodTemplateSpec()
 
 
+class ReplicaSetStatus(Wire, frozen=True, kw_only=True):
+    """The number of pods that exist, and whether creating the others failed."""
+
+    replicas: Int32 = 0
+    conditions: tuple[Condition, ...] = ()
+
+
 class ReplicaSet(Wire, frozen=True, kw_only=True):
     """A replica set."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicaSetSpec = ReplicaSetSpec()
+    status: ReplicaSetStatus = ReplicaSetStatus()
 
 
 class StatefulSetOrdinals(Wire, frozen=True, kw_only=True):

@@ -113,7 +113,7 @@ def _print(answer: Answer, output: str, top: int) -> bool:
 
     if isinstance(answer, PendingPods):
         print_answer(answer, output, lambda layout: groups_lines(answer, layout), top)
-        return bool(answer.groups)
+        return bool(answer.groups or answer.not_created)
     if isinstance(answer, PlacedExplanation):
         print_answer(answer, output, lambda layout: placed_lines(answer, layout), top)
         return False

@@ -32,6 +32,7 @@ from stowplan.simulator.identity import timestamp
 from stowplan.simulator.input import SIMULATED, Input, InputOptions, read_input
 from stowplan.simulator.input.snapshot_file import is_snapshot
 from stowplan.simulator.load import populate
+from stowplan.simulator.not_created import not_created_pods
 from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.report.recorder import Examine, RunRecorder
 from stowplan.simulator.simulation import EPOCH, Simulation
@@ -205,6 +206,7 @@ class _Loader:
                 simulation.engine,
                 simulation.clock,
                 other_pods=lambda: _pods(simulation, given),
+                not_created=partial(not_created_pods, simulation) if self._runs else None,
             ),
             simulation,
             recorder,

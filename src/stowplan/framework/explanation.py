@@ -455,6 +455,19 @@ class PendingGroup(Record, frozen=True, kw_only=True):
     """Of one pod of the group; present for a workload."""
 
 
+class NotCreatedPods(Record, frozen=True, kw_only=True):
+    """Pods that a controller could not create, because the API server refuses them."""
+
+    workload: str = ""
+    """`namespace/Kind/name`; of a pod without a controller, `namespace/name`."""
+    pods: int
+    wanted: int
+    """Pods that the workload wants in all."""
+    message: str
+    """The API server's message for the first of them."""
+    sentence: str
+
+
 class PendingPods(Record, frozen=True, kw_only=True):
     """The answer to `explain` without a pod, or of a workload: pending pods grouped by sentence."""
 
@@ -465,3 +478,5 @@ class PendingPods(Record, frozen=True, kw_only=True):
     placed: int = 0
     """Of a workload: pods that have a node."""
     groups: tuple[PendingGroup, ...] = ()
+    not_created: tuple[NotCreatedPods, ...] = ()
+    """Pods that do not exist, so that they are not among the pending ones."""

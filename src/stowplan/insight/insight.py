@@ -18,6 +18,7 @@ from stowplan.framework import DecisionRecord, Explanation, NodeInfo, Pod
 from stowplan.framework.explanation import (
     EXPLANATION_VERSION,
     Because,
+    NotCreatedPods,
     PendingGroup,
     PendingPods,
     PlacedExplanation,
@@ -28,6 +29,7 @@ from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find
 from stowplan.insight.groups import counted_in_pods, grouped
 from stowplan.insight.last_attempt import with_last_attempt
 from stowplan.insight.matrix import FilterMatrix
+from stowplan.insight.not_created import concerns, failed_replica_sets
 from stowplan.insight.placed import explain_placed, not_compared
 from stowplan.insight.pod_group import MAX_MEMBERS_WHILE_RUNNING, explain_member, group_of_member
 from stowplan.insight.queue_words import Clocks, QueueView, history_of, permit_sentence, queue_state
@@ -86,12 +88,14 @@ class Insight:
         other_pods: Callable[[], Iterable[api.Pod]] = tuple,
         last_message: Callable[[Pod], str | None] = lambda pod: None,
         *,
+        not_created: Callable[[], Iterable[NotCreatedPods | None]] | None = None,
         running: bool = False,
         cpu_clock: Callable[[], float] = thread_time,
     ) -> None:
         """`clock` is that of the scheduler; `wall_clock`, by default the same, gives the time of day. `other_pods` are
         pods that the scheduler does not keep: finished ones, and pending ones of other schedulers. `last_message` is
-        kube-scheduler's message of a pod's last attempt; without one the attempt is made again. `running` if answers
+        kube-scheduler's message of a pod's last attempt; without one the attempt is made again. `not_created` are pods
+        that controllers could not create, by default those of ReplicaSets whose status reports it. `running` if answers
         hold up a scheduler: large specs are not explained, since a tenant decides how large they are, and each check of
         a change copies the spec."""
         self.view = view
@@ -99,6 +103,7 @@ class Insight:
         self.clocks = Clocks(clock, wall_clock or clock)
         self.other_pods = other_pods
         self.last_message = last_message
+        self._not_created = not_created or (lambda: failed_replica_sets(view.cluster))
         self._running = running
         self._cpu_clock = cpu_clock
 
@@ -181,7 +186,19 @@ class Insight:
         brief = self._briefly if self._running or max_explained else None
         limit = None if self._running else max_explained
         groups = yield from grouped(keyed, self.explain, brief, members=members, max_explained=limit)
-        return PendingPods(version=EXPLANATION_VERSION, pods=len(keyed), groups=groups)
+        lacking = yield from self._lacking(namespace)
+        return PendingPods(version=EXPLANATION_VERSION, pods=len(keyed), groups=groups, not_created=lacking)
+
+    def _lacking(
+        self, namespace: str, reference: WorkloadReference | None = None
+    ) -> Slices[tuple[NotCreatedPods, ...]]:
+        found = []
+        for each in self._not_created():
+            if each is None:
+                yield
+            elif concerns(each, namespace, reference):
+                found.append(each)
+        return tuple(found)
 
     def workload(self, reference: WorkloadReference, *, top: int = 5) -> Slices[PendingPods]:
         """The pods of a workload: those pending grouped by sentence, each group with an explanation whose proposals
@@ -192,7 +209,8 @@ class Insight:
         for start in range(0, len(others), _PODS_PER_SLICE):
             placed += sum(belongs_to(pod, reference) for pod in others[start : start + _PODS_PER_SLICE])
             yield
-        if not keyed and not placed:
+        lacking = yield from self._lacking("", reference)
+        if not keyed and not placed and not lacking:
             raise PodNotFoundError(f"no pod belongs to {reference.workload} in namespace {reference.namespace}")
         brief = self._briefly if self._running else None
         groups = yield from grouped(keyed, lambda pod: self.explain(pod, top=top), brief, keep_explanations=True)
@@ -208,6 +226,7 @@ class Insight:
             pods=len(keyed),
             placed=placed,
             groups=tuple(counted),
+            not_created=lacking,
         )
 
     def _briefly(self, pod: Pod) -> Explanation:

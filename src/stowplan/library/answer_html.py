@@ -111,6 +111,9 @@ def _groups(answer: PendingPods) -> Iterator[str]:
     yield heading(f"{answer.workload or 'Pending pods'}: {answer.pods:,} pending", 1)
     rows = [(group.pods, group.verdict, group.sentence, list(group.workloads)) for group in answer.groups]
     yield table(("pods", "verdict", "why", "workloads"), rows)
+    if answer.not_created:
+        lacking = [(each.pods, each.workload, each.sentence) for each in answer.not_created]
+        yield heading("Never created") + table(("pods", "workload", "why"), lacking)
     yield _as_of(answer)
 
 

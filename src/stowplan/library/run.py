@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -29,6 +30,7 @@ from stowplan.simulator.custom_workload import CustomWorkload
 from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.input import SIMULATED, Input, Origin
 from stowplan.simulator.load import populate
+from stowplan.simulator.not_created import not_created_pods
 from stowplan.simulator.report import RunRecorder, SimulationReport, report_of
 from stowplan.simulator.report.changed_since_snapshot import states_before
 from stowplan.simulator.report.report import NodeReport, PendingReport, PodReport, PreemptionReport, RunSummary
@@ -116,7 +118,8 @@ class Run:
         self._namespace = namespace
         self._as_of = as_of
         self._result = result
-        self._insight = Insight(simulation.engine, simulation.clock)
+        lacking = partial(not_created_pods, simulation)
+        self._insight = Insight(simulation.engine, simulation.clock, not_created=lacking)
 
     @property
     def pods(self) -> Records[PodReport]:

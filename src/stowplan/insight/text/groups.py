@@ -18,6 +18,7 @@ def groups_lines(answer: PendingPods, layout: Layout) -> Iterator[str]:
         return
     if not answer.groups:
         yield "No pods are pending."
+        yield from _not_created_lines(answer, layout)
         return
     are = "is" if answer.pods == 1 else "are"
     reasons = counted(len(answer.groups), "reason")
@@ -33,6 +34,7 @@ def groups_lines(answer: PendingPods, layout: Layout) -> Iterator[str]:
     if rest:
         yield ""
         yield f"{INDENT}and {counted(rest, 'more reason')}; --all lists them"
+    yield from _not_created_lines(answer, layout)
     yield from source_lines(answer.as_of, layout)
 
 
@@ -44,6 +46,17 @@ def _workloads(group: PendingGroup) -> str:
     return ", ".join(texts) + (f" and {rest:,} more" if rest else "")
 
 
+def _not_created_lines(answer: PendingPods, layout: Layout) -> Iterator[str]:
+    """Pods that do not exist, with their workloads unless the answer is about one."""
+    for found in answer.not_created[: layout.top]:
+        yield ""
+        yield from layout.folded(found.sentence if answer.workload else f"{found.workload}: {found.sentence}")
+    rest = len(answer.not_created) - layout.top
+    if rest > 0:
+        yield ""
+        yield f"{INDENT}and pods of {counted(rest, 'more workload')} that were never created; --all lists them"
+
+
 def _workload_lines(answer: PendingPods, layout: Layout) -> Iterator[str]:
     yield from layout.folded(f"{answer.workload}: {counted(answer.pods, 'pod')} pending, {answer.placed:,} on nodes")
     for group in answer.groups:
@@ -52,4 +65,5 @@ def _workload_lines(answer: PendingPods, layout: Layout) -> Iterator[str]:
         yield from layout.folded(count + group.sentence)
         if group.explanation is not None:
             yield from explanation_body(group.explanation, layout)
+    yield from _not_created_lines(answer, layout)
     yield from source_lines(answer.as_of, layout)
