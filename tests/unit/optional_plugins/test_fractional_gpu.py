@@ -237,9 +237,22 @@ def test_fragmentation_worked_out_by_hand() -> None:
     assert workload.gradients(8000, (200, 300), "", 1000, 400, 1) == []
 
 
+def test_rounding_of_sums_decides_where_fragmentation_does_not_change() -> None:
+    """The pod moves classes without GPUs from one sum to another: the total is the same, but rounded differently."""
+    classes = [
+        (TargetPod(cpu, 0, 0), count) for cpu, count in ((1000, 59), (8000, 55), (8000, 79), (1000, 88), (1000, 36))
+    ]
+    for pods, score in ((318, 49), (0, 50)):
+        workload = TargetWorkload(classes, pods)
+        assert workload.fragmented(9000, (1000, 1000), "") == workload.fragmented(5000, (1000, 1000), "")
+        assert workload.gradients(9000, (1000, 1000), "", 4000, 0, 0) == [(score, ())]
+
+
 def test_the_target_workload_is_the_most_frequent_part() -> None:
     pods = [TargetPod(1, 1, 1)] * 6 + [TargetPod(2, 1, 1)] * 3 + [TargetPod(3, 1, 1)]
-    assert TargetWorkload.of(pods, 0.8).classes == ((TargetPod(1, 1, 1), 6), (TargetPod(2, 1, 1), 3))
+    workload = TargetWorkload.of(pods, 0.8)
+    assert workload.classes == ((TargetPod(1, 1, 1), 6), (TargetPod(2, 1, 1), 3))
+    assert (workload.total, workload.pods) == (9, 10)
 
 
 @pytest.mark.parametrize(
@@ -250,6 +263,7 @@ def test_the_target_workload_is_the_most_frequent_part() -> None:
         ({"unit": "Cores"}, '.unit: Invalid value: "Cores": must be one of Milli, Memory'),
         ({"maxGpuMilli": 0}, ".maxGpuMilli: Invalid value: 0: must be greater than 0"),
         ({"workload": [{"cpu": -1}]}, ".workload[0]"),
+        ({"workload": [{"count": 3}], "workloadPods": 2}, ".workloadPods: Invalid value: 2"),
         ({"policyy": "FGD"}, 'unknown field (did you mean "policy"?)'),
     ],
 )

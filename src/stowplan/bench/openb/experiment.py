@@ -199,6 +199,7 @@ def configuration(experiment: OpenbExperiment, workload: TargetWorkload) -> Kube
     policy = POLICIES[experiment.policy]
     args: dict[str, Any] = {"policy": policy, "seed": experiment.seed}
     if policy == "FGD":
+        args["workloadPods"] = workload.pods
         args["workload"] = [
             {"cpu": pod.cpu, "milli": pod.milli, "gpus": pod.gpus, "models": pod.models, "count": count}
             for pod, count in workload.classes

@@ -68,6 +68,9 @@ class FractionalGPUArgs(PluginArgs, frozen=True, kw_only=True):
     """Of the policy Random."""
     workload: tuple[TargetPodArgs, ...] = ()
     """The target workload of FGD."""
+    workload_pods: Int64 = 0
+    """Number of pods that the target workload was taken from, also those that it leaves out; 0: it has all of them.
+    Scores of exactly even nodes depend on the rounding that this number causes."""
 
     @property
     def is_milli(self) -> bool:
@@ -90,3 +93,6 @@ class FractionalGPUArgs(PluginArgs, frozen=True, kw_only=True):
         for index, pod in enumerate(self.workload):
             if min(pod.cpu, pod.milli, pod.gpus, pod.count) < 0:
                 problems.invalid(f"{path}.workload[{index}]", "", "amounts must not be negative")
+        listed = sum(pod.count for pod in self.workload)
+        if self.workload_pods and self.workload_pods < listed:
+            problems.invalid(f"{path}.workloadPods", self.workload_pods, f"the target workload has {listed} pods")

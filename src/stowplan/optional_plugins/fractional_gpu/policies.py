@@ -108,7 +108,7 @@ class FragmentationGradientDescent(GpuPolicy):
     def __init__(self, args: FractionalGPUArgs) -> None:
         super().__init__(args)
         targets = ((TargetPod(each.cpu, each.milli, each.gpus, each.models), each.count) for each in args.workload)
-        self.workload = TargetWorkload(targets)
+        self.workload = TargetWorkload(targets, args.workload_pods)
 
     def score(self, placement: GpuPlacement) -> int:
         return max((score for score, _ in self._ways(placement)), default=0)

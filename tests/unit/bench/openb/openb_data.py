@@ -107,11 +107,31 @@ class Reference:
                 total += count * sum(left)
         return total
 
+    def expected(self, cpu_left: int, left: list[int], model: str) -> float:
+        """The same for one pod of the targets, added up by cause in double precision, as the original does."""
+        taken = sum(count for _, count in self.targets) / len(self.pods)
+        sums = [0.0] * 6
+        for (cpu, milli, gpus, spec), count in self.targets:
+            share, idle, has_cpu = count / len(self.pods) / taken, sum(left), cpu_left >= cpu
+            has_gpus = sum(each >= milli for each in left) >= gpus
+            if not milli:
+                sums[3 if has_cpu else 4] += share * idle
+            elif spec and model not in spec.split("|"):
+                sums[5] += share * idle
+            elif has_gpus:
+                sums[1 if has_cpu else 2] += share * (sum(e for e in left if e < milli) if has_cpu else idle)
+            else:
+                sums[1 if has_cpu else 0] += share * idle
+        total = 0.0
+        for each in sums:
+            total += each
+        return total
+
     def gradient(self, node: dict[str, Any], pod: Pod, chosen: list[int]) -> int:
         after = [left - pod[3] * (index in chosen) for index, left in enumerate(node["left"])]
-        before = self.fragmented(node["cpu"], node["left"], node["model"])
-        change = before - self.fragmented(node["cpu"] - pod[0], after, node["model"])
-        return int(100 / (1 + exp(-change / sum(count for _, count in self.targets) / 1000)))
+        before = self.expected(node["cpu"], node["left"], node["model"])
+        change = before - self.expected(node["cpu"] - pod[0], after, node["model"])
+        return int(1 / (1 + exp(-(change / 1000))) * 100)
 
     def ways(self, node: dict[str, Any], pod: Pod) -> list[list[int]]:
         fitting = [index for index, left in enumerate(node["left"]) if left >= pod[3]]
