@@ -1,5 +1,5 @@
 """`python -m tests.web.browser` installs Chromium and axe-core; with `screenshots` it makes the documentation's
-pictures, all or those named."""
+pictures, all or those named; with `frames` it measures frames of a large map."""
 
 import subprocess
 import sys
@@ -12,6 +12,11 @@ def main(arguments: list[str]) -> int:
         from tests.web.browser.pictures import draw_all
 
         draw_all(*arguments[1:])
+        return 0
+    if arguments[:1] == ["frames"]:
+        from tests.web.browser.frames import report
+
+        report()
         return 0
     try:
         there = install(lambda line: sys.stderr.write(f"browser: {line}\n"))

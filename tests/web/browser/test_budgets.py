@@ -5,13 +5,15 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.web.browser import clusters
+from tests.web.browser import clusters, frames
 from tests.web.browser.site import Site
 from tests.web.browser.visiting import Visit
 
 MAX_FIRST_PICTURE_BYTES = 150_000
 MAX_INITIAL_DATA_BYTES = 1_500_000
 MAX_PAINT_MILLISECONDS = 6
+MAX_CARDS_PAINT_MILLISECONDS = 10
+SMALLEST_CARD_PIXELS = 60
 MAX_UPDATE_MILLISECONDS = 50
 MAX_ELEMENTS = 3000
 PAINT_ROUNDS = 3
@@ -87,11 +89,16 @@ def test_large_cluster_stays_within_its_budgets(
         painted, gaps = page.evaluate(PAN)
         if statistics.median(painted) <= MAX_PAINT_MILLISECONDS:
             break
+    for _ in range(PAINT_ROUNDS):
+        *_, cards = page.evaluate(frames.MOVE, [SMALLEST_CARD_PIXELS, "pan", 60])
+        if statistics.median(cards) <= MAX_CARDS_PAINT_MILLISECONDS:
+            break
     updates = page.evaluate(UPDATE)
     elements = page.evaluate("document.querySelectorAll('*').length")
+    milliseconds = {"paint": painted, "paint of cards": cards, "frames": gaps, "update": updates}
     report = (
-        f"first picture {first_bytes:,} bytes, data {data_bytes:,} bytes, first paint {paints[-1]} ms, paint "
-        f"{_spread(painted)} ms, frames {_spread(gaps)} ms, update {_spread(updates)} ms, {elements} elements"
+        f"first picture {first_bytes:,} bytes, data {data_bytes:,} bytes, first paint {paints[-1]} ms, {elements} "
+        "elements; " + ", ".join(f"{name} {frames.spread(values)} ms" for name, values in milliseconds.items())
     )
     with capsys.disabled():
         sys.stdout.write(f"\n5,000 nodes (median, 95th percentile): {report}\n")
@@ -100,9 +107,6 @@ def test_large_cluster_stays_within_its_budgets(
     assert 0 < first_bytes <= MAX_FIRST_PICTURE_BYTES, {url: bytes_of.get(url) for url in first}
     assert data_bytes <= MAX_INITIAL_DATA_BYTES
     assert statistics.median(painted) <= MAX_PAINT_MILLISECONDS
+    assert statistics.median(cards) <= MAX_CARDS_PAINT_MILLISECONDS
     assert statistics.median(updates) <= MAX_UPDATE_MILLISECONDS
     assert elements <= MAX_ELEMENTS
-
-
-def _spread(values: list[float]) -> str:
-    return f"{statistics.median(values):.1f} ({sorted(values)[int(len(values) * 0.95)]:.1f})"

@@ -70,10 +70,18 @@ function plate(view, name, detail, x, y, room, pixels, plated, weight = 700) {
   ctx.fillText(shown, x, y);
 }
 
-/** The text, shortened to a width. */
+/** The text, shortened to a width; starts from the share of the text that would have room. */
 export function cutText(ctx, text, width) {
-  if (ctx.measureText(text).width <= width) return text;
-  let end = text.length - 1;
-  while (end > 1 && ctx.measureText(`${text.slice(0, end)}…`).width > width) end -= 1;
-  return `${text.slice(0, end)}…`;
+  const whole = ctx.measureText(text).width;
+  if (whole <= width) return text;
+  const cut = (end) => `${text.slice(0, end)}…`;
+  let end = Math.max(1, Math.min(text.length - 1, Math.floor((text.length * width) / whole)));
+  while (end > 1 && ctx.measureText(cut(end)).width > width) end -= 1;
+  while (end < text.length - 1 && ctx.measureText(cut(end + 1)).width <= width) end += 1;
+  return cut(end);
+}
+
+export function textWidth(ctx, font, text) {
+  ctx.font = font;
+  return ctx.measureText(text).width;
 }

@@ -1,6 +1,6 @@
 // Painting of the map: cells by level of detail, marks of flags, rings.
 import { rampStep } from './colours.js';
-import { paintCards, shownResources } from './map_cards.js';
+import { MAX_COLUMNS, paintCards, shownResources } from './map_cards.js';
 import { paintLabels } from './map_labels.js';
 import { CORDONED, NOT_READY, share, store } from './store.js';
 
@@ -24,8 +24,8 @@ export function paintMap(view) {
   paintLabels(view);
 }
 
-/** One fill for each colour: `rectOf(slot)` adds the cell's rectangle to the path. */
-function fillBuckets(view, slots, bucketOf, palette, rectOf) {
+/** Fills rectangles colour by colour: setting a colour costs more than filling. `fillCell(slot)` fills the cell's. */
+function fillBuckets(view, slots, bucketOf, palette, fillCell) {
   const { ctx } = view;
   const buckets = new Map();
   for (const slot of slots) {
@@ -37,16 +37,14 @@ function fillBuckets(view, slots, bucketOf, palette, rectOf) {
   for (const [key, members] of buckets) {
     ctx.globalAlpha = key >= 1000 ? 0.18 : 1;
     ctx.fillStyle = palette[key % 1000];
-    ctx.beginPath();
-    for (const slot of members) rectOf(slot);
-    ctx.fill();
+    for (const slot of members) fillCell(slot);
   }
   ctx.globalAlpha = 1;
 }
 
 function paintCells(view) {
   const { ctx, xs, ys, inner, visible, colouring, scale } = view;
-  const whole = (slot) => ctx.rect(xs[slot], ys[slot], inner, inner);
+  const whole = (slot) => ctx.fillRect(xs[slot], ys[slot], inner, inner);
   if (!colouring.level || view.size < ONE_COLOUR_BELOW) {
     fillBuckets(view, visible, (slot) => colouring.bucket[slot], colouring.palette, whole);
     return;
@@ -54,22 +52,23 @@ function paintCells(view) {
   fillBuckets(view, visible, () => 0, [view.tokens.track], whole);
   fillBuckets(view, visible, (slot) => colouring.bucket[slot], colouring.palette, (slot) => {
     const height = Math.round(colouring.level[slot] * inner * scale) / scale;
-    if (height > 0) ctx.rect(xs[slot], ys[slot] + inner - height, inner, height);
+    if (height > 0) ctx.fillRect(xs[slot], ys[slot] + inner - height, inner, height);
   });
 }
 
 function paintColumns(view) {
   const { ctx, xs, ys, inner, visible, scale } = view;
-  fillBuckets(view, visible, () => 0, [view.tokens.track], (slot) => ctx.rect(xs[slot], ys[slot], inner, inner));
-  for (let column = 0; column < 4; column += 1) {
-    const slots = visible.filter((slot) => shownResources(slot).length > column);
-    const shareOf = (slot) => share(shownResources(slot)[column], slot);
+  fillBuckets(view, visible, () => 0, [view.tokens.track], (slot) => ctx.fillRect(xs[slot], ys[slot], inner, inner));
+  const resources = new Map(visible.map((slot) => [slot, shownResources(slot)]));
+  for (let column = 0; column < MAX_COLUMNS; column += 1) {
+    const slots = visible.filter((slot) => resources.get(slot).length > column);
+    const shareOf = (slot) => share(resources.get(slot)[column], slot);
     fillBuckets(view, slots, (slot) => rampStep(shareOf(slot)), view.ramp, (slot) => {
-      const number = shownResources(slot).length;
+      const number = resources.get(slot).length;
       const width = Math.floor((inner / number) * scale) / scale;
       const height = Math.round(shareOf(slot) * inner * scale) / scale;
       const last = column === number - 1 ? inner - width * column : width - 1 / scale;
-      ctx.rect(xs[slot] + column * width, ys[slot] + inner - height, last, height);
+      ctx.fillRect(xs[slot] + column * width, ys[slot] + inner - height, last, height);
     });
   }
 }

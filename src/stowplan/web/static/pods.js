@@ -107,6 +107,7 @@ export function podsOfNode(slot) {
       pods.byNode.get(node).push(pod);
     });
     pods.byNode.sorted = new Set();
+    pods.blocks = new Map();
   }
   const list = pods.byNode.get(slot) || [];
   if (!pods.byNode.sorted.has(slot)) {
@@ -119,9 +120,10 @@ export function podsOfNode(slot) {
 /** The largest share of the node's resources that a pod requests. */
 export function podShare(pod, slot, nodes = store.nodes) {
   let most = 0;
-  for (const [resource, column] of Object.entries(store.pods.requests)) {
+  const { requests } = store.pods;
+  for (const resource of Object.keys(requests)) {
     const whole = nodes.allocatable[resource]?.[slot] || 0;
-    if (whole > 0) most = Math.max(most, (column[pod] || 0) / whole);
+    if (whole > 0) most = Math.max(most, (requests[resource][pod] || 0) / whole);
   }
   return most;
 }
