@@ -115,7 +115,7 @@ def _print_report(
     )
     histories = [_history(timeline) for timeline in timelines if timeline is not None]
     both = (histories[0], histories[1]) if len(histories) == len(maps) else None
-    print_comparison(compared, RunMaps(before=maps[0], after=maps[1], histories=both))
+    print_comparison(compared, RunMaps(before=maps[0], after=maps[1], histories=both, unit="attempts"))
 
 
 def _history(timeline: RunTimeline) -> History:

@@ -119,12 +119,15 @@ def web(
     """
     _check_address(address, certificate_file, key_file, plain_http)
     options = WebOptions(address, port, allowed_hosts, certificate_file, key_file, open_browser)
+    runs_scenario = not (request.base or request.origin or request.from_cluster) and is_scenario(request.names)
+    if seed is not None and (recordings or not runs_scenario):
+        raise click.UsageError("--seed needs -f with a file of kind Scenario.")
     if recordings:
         if request.base or request.origin or request.from_cluster or request.names:
             raise click.UsageError("--recording has a state of its own; leave out the other one.")
         _serve_recordings(recordings, request, options)
         return
-    if not (request.base or request.origin or request.from_cluster) and is_scenario(request.names):
+    if runs_scenario:
         _serve_scenario(request, seed, options)
         return
     remote = request.remote()

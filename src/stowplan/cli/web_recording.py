@@ -55,6 +55,7 @@ def compared(files: tuple[str, str]) -> dict[str, bytes]:
         "before": msgspec.Raw(recordings[0]["map"]),
         "after": msgspec.Raw(recordings[1]["map"]),
         "histories": histories if len(histories) == len(recordings) else None,
+        "unit": msgspec.json.decode(recordings[1]["hello"], type=Hello).unit,
     }
     run = ComparedRuns(
         id=_RUN,

@@ -16,14 +16,17 @@ from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
+from stowplan.simulator.timeline import RunTimeline
 from stowplan.simulator.what_if import parsing
 from stowplan.simulator.what_if.answer import WhatIfQuestion, what_if_and_run
 from stowplan.simulator.what_if.effects import Effects
+from stowplan.simulator.what_if.records import WhatIfAnswer
 from stowplan.simulator.what_if.run import ClusterRun, Setup
 from stowplan.simulator.what_if.serialized import raw_json
 from stowplan.simulator.what_if.text import what_if_lines
 from stowplan.simulator.what_if.workload_changes import ApplyManifests
 from stowplan.web.columns import Times, copy_nodes
+from stowplan.web.history import HistoryRing, SchedulingTotals
 from stowplan.web.mirror import Mirror
 from stowplan.web.source import StateSource
 from stowplan.web.what_if import ChangeOption, RunMaps, WhatIfHost, WhatIfResult, WhatIfRuns
@@ -75,11 +78,8 @@ class StateWhatIf:
         setup = Setup(state.config, {**REGISTRY, **state.plugins})
         run = ClusterRun(state.simulation, state.recorder, setup).copy()
         run.on_step = on_step
-        run.rest()
-        before = map_of(run.simulation.engine.cluster)
         question = WhatIfQuestion(tuple(_parsed(change) for change in changes), state.namespace)
-        answer, changed = what_if_and_run(run, question)
-        maps = RunMaps(before=before, after=map_of(changed.simulation.engine.cluster))
+        answer, maps = answer_and_maps(run, question)
         return WhatIfResult(answer.sentence, raw_json(answer), tuple(what_if_lines(answer, _TEXT_WIDTH)), maps)
 
 
@@ -120,6 +120,25 @@ class SchedulerWhatIf:
     def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
         config = self._remote.configuration(effective_release(None, self._source.cluster))
         return ClusterWhatIf(self._source, config, {}).compute(changes, on_step)
+
+
+def answer_and_maps(run: ClusterRun, question: WhatIfQuestion) -> tuple[WhatIfAnswer, RunMaps]:
+    """The answer, and the nodes and pending pods without and with the changes, by attempts."""
+    run.rest()
+    engine, histories = run.simulation.engine, (HistoryRing("run"), HistoryRing("run"))
+    before = map_of(engine.cluster)
+    histories[0].add(0.0, engine.queue_counts(), SchedulingTotals(), {})
+    timeline = RunTimeline(by_attempts=True)
+
+    def begin(changed: ClusterRun) -> None:
+        timeline.begin(changed.simulation)
+        changed.recorder.timeline = timeline
+
+    answer, changed = what_if_and_run(run, question, begin)
+    timeline.fill(histories[1])
+    first, second = (ring.since(-1.0) for ring in histories)
+    after = map_of(changed.simulation.engine.cluster)
+    return answer, RunMaps(before=before, after=after, histories=(first, second), unit=timeline.unit)
 
 
 def map_of(cluster: Cluster) -> NodeMap:

@@ -142,17 +142,12 @@ def what_if(
 def _report(run: ClusterRun, question: WhatIfQuestion, state: State) -> WhatIfAnswer:
     """Prints the answer as a report; the state itself stays as it is."""
     from stowplan.cli.report import print_comparison
-    from stowplan.cli.web_what_if import map_of
-    from stowplan.simulator.what_if.answer import what_if_and_run
+    from stowplan.cli.web_what_if import answer_and_maps
     from stowplan.simulator.what_if.serialized import raw_json
     from stowplan.simulator.what_if.text import what_if_lines
-    from stowplan.web.what_if import ComparedRuns, RunMaps
+    from stowplan.web.what_if import ComparedRuns
 
-    copy = run.copy()
-    copy.rest()
-    before = map_of(copy.simulation.engine.cluster)
-    answer, changed = what_if_and_run(copy, question)
-    maps = RunMaps(before=before, after=map_of(changed.simulation.engine.cluster))
+    answer, maps = answer_and_maps(run.copy(), question)
     text = tuple(what_if_lines(answer, _TEXT_WIDTH))
     compared = ComparedRuns(
         id="1", state="done", command="", sentence=answer.sentence, answer=raw_json(answer), text=text

@@ -15,7 +15,7 @@ import msgspec
 from stowplan import logs
 from stowplan.errors import StowplanError
 from stowplan.serving.insight_pages import TooManyQuestionsError
-from stowplan.web.wire import History, NodeMap, WireStruct
+from stowplan.web.wire import History, NodeMap, TimeUnit, WireStruct
 
 log = logs.get(__name__)
 
@@ -50,6 +50,8 @@ class RunMaps(WireStruct, frozen=True):
     after: NodeMap | None
     histories: tuple[History, History] | None = None
     """Of both runs over time, if they were recorded."""
+    unit: TimeUnit = "seconds"
+    """Of the times in `histories`."""
 
 
 class ComparedRuns(WireStruct, frozen=True, kw_only=True):

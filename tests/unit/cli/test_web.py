@@ -63,6 +63,7 @@ def test_the_printed_address_opens_the_page_and_sigterm_ends_it(page: subprocess
         (["--bind-address", "0.0.0.0"], "other machines reach this address"),
         (["--bind-address", "10.0.0.1"], "other machines reach this address"),
         (["--bind-address", "page.example"], "not an IP address"),
+        (["--seed", "2"], "--seed needs -f with a file of kind Scenario"),
         (["--tls-cert-file", "x.pem"], "belong together"),
         (["--from", "http://scheduler:10259"], "credentials are sent over https only"),
     ],

@@ -70,6 +70,23 @@ def test_a_drain_round_trip(page: Browser) -> None:
     assert [each["sentence"] for each in kept if each["id"] == run["id"]] == [run["sentence"]]
 
 
+def pending_over_time(history: Any) -> list[int]:
+    return [sum(counts) for counts in zip(*history["queues"].values(), strict=True)]
+
+
+def test_both_runs_have_a_timeline_by_attempts(page: Browser) -> None:
+    for change in (("set", ["shop/Deployment/web", "cpu=3"]), ("again", ["all"])):
+        run = finished(page, ask(page, change))
+        maps = page.data(f"run/{run['id']}/maps")
+        without, with_changes = maps["histories"]
+        assert maps["unit"] == "attempts"
+        assert pending_over_time(without) == [0]
+        pending = pending_over_time(with_changes)
+        assert pending[0] == 5
+        assert pending[-1] == run["answer"]["after"]["pending"]
+        assert with_changes["time"] == sorted(with_changes["time"])
+
+
 def test_several_changes(page: Browser) -> None:
     run = finished(page, ask(page, ("add", ["2", "a"]), ("scale", ["shop/Deployment/web=10"])))
     assert run["answer"]["newNodes"] == 2

@@ -38,7 +38,9 @@ def test_drain_from_the_page_of_a_node_and_compare(
     visitor.screenshot(artefacts, "what-if-answer")
     assert page.evaluate(AXE) == []
     page.get_by_role("link", name="Compare side by side").click()
-    expect(page.locator("#page canvas")).to_have_count(2)
+    expect(page.locator("#page figure canvas")).to_have_count(2)
+    expect(page.locator("#page .chart-box canvas")).to_be_visible()
+    expect(page.locator("#page")).to_contain_text("by scheduling attempts")
     visitor.screenshot(artefacts, "compare")
     assert page.evaluate(AXE) == []
     page.emulate_media(color_scheme="dark")
@@ -51,7 +53,7 @@ def test_drain_from_the_page_of_a_node_and_compare(
     page.go_forward()
     page.set_viewport_size({"width": 1600, "height": 940})
     page.get_by_role("radio", name="difference").check()
-    expect(page.locator("#page canvas")).to_have_count(1)
+    expect(page.locator("#page figure canvas")).to_have_count(1)
 
 
 def test_changes_are_added_and_removed_by_keys(roomy: Site, visit: Callable[..., Visit]) -> None:

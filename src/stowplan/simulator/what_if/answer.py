@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -61,8 +61,11 @@ def what_if(run: ClusterRun, question: WhatIfQuestion) -> WhatIfAnswer:
     return what_if_and_run(run, question)[0]
 
 
-def what_if_and_run(run: ClusterRun, question: WhatIfQuestion) -> tuple[WhatIfAnswer, ClusterRun]:
-    """The answer, and the run with the changes, which may be the same run."""
+def what_if_and_run(
+    run: ClusterRun, question: WhatIfQuestion, begin: Callable[[ClusterRun], None] | None = None
+) -> tuple[WhatIfAnswer, ClusterRun]:
+    """The answer, and the run with the changes, which may be the same run. `begin` is called with that run when the
+    changes are made and their pods are not placed yet."""
     run.rest()
     by = _label(run, question.by)
     before = run.report()
@@ -71,6 +74,8 @@ def what_if_and_run(run: ClusterRun, question: WhatIfQuestion) -> tuple[WhatIfAn
     groups = group_of_nodes(run, by)
     steps = _steps(run, question)
     changed, effects, phrases = apply_changes(run, question)
+    if begin is not None:
+        begin(changed)
     if question.changes:
         changed.rest()
     after = changed.report() if question.changes else before

@@ -8,9 +8,9 @@ import { uPlot } from './vendor/uplot.js';
 const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, ...[1, 2, 7, 14, 28, 56, 112, 364].map((days) => days * 86400)];
 
 /** The text of a time of the source: a clock since the start, or the time of day of a live source. */
-export function timeText(seconds) {
+export function timeText(seconds, unit = store.hello?.unit) {
   const { hello } = store;
-  if (hello?.unit === 'attempts') return count(seconds);
+  if (unit === 'attempts') return count(seconds);
   if (hello && hello.kind !== 'simulation' && hello.kind !== 'recording' && hello.kind !== 'report' && !hello.start) {
     return new Date(seconds * 1000).toLocaleTimeString('en-GB');
   }
@@ -25,7 +25,7 @@ export function stacked(lists) {
 }
 
 /**
- * A chart: `{height, series: [{label, colour}], stack, lines}`. Stacked series are drawn from the last sum to the first, so
+ * A chart: `{height, series: [{label, colour}], stack, lines, unit}`. Stacked series are drawn from the last sum to the first, so
  * that each shows its own part; `lines` are drawn over them, on an axis of their own. Returns `{chart, update(time, lists,
  * lines), destroy()}`.
  */
@@ -33,7 +33,7 @@ export function makeChart(place, options) {
   const tokens = themeTokens();
   const axis = { stroke: tokens.quiet, font: `11px ${tokens.font}`, grid: { stroke: tokens.line, width: 1 }, ticks: { show: false } };
   const order = options.stack ? [...options.series].reverse() : options.series;
-  const { lines = [] } = options;
+  const { lines = [], unit = store.hello?.unit } = options;
   const figure = (_, splits) => splits.map((value) => (value >= 10 ? count(value) : trimmed(value, 2)));
   const range = (_, low, high) => [Math.min(0, low || 0), Math.max(options.least || 1, (high || 0) * 1.08)];
   const chart = new uPlot({
@@ -42,7 +42,7 @@ export function makeChart(place, options) {
     cursor: { y: false, drag: { x: false, y: false }, sync: options.sync ? { key: options.sync } : undefined },
     scales: { x: { time: false }, y: { range }, ...(lines.length && { rate: { range: (_, low, high) => [0, (high || 1) * 1.08] } }) },
     axes: [
-      { ...axis, size: 24, values: (_, splits) => splits.map(timeText), space: 80, ...(store.hello?.unit !== 'attempts' && { incrs: TIME_STEPS }) },
+      { ...axis, size: 24, values: (_, splits) => splits.map((at) => timeText(at, unit)), space: 80, ...(unit !== 'attempts' && { incrs: TIME_STEPS }) },
       { ...axis, size: 46, values: figure, space: 26 },
       ...(lines.length ? [{ ...axis, side: 1, scale: 'rate', size: 40, values: figure, space: 36, grid: { show: false } }] : []),
     ],

@@ -40,18 +40,18 @@ async function show(here, signal) {
 }
 
 /** Pending pods over time of both runs, in one chart. */
-function bothTimelines(run, { histories }, signal) {
+function bothTimelines(run, { histories, unit }, signal) {
   if (!histories) return null;
   const box = el('div', { class: 'chart-box' });
   const names = [[run.before, 'unschedulable'], [run.after, 'active']];
   requestAnimationFrame(() => {
     if (signal.aborted) return;
-    const chart = makeChart(box, { series: names.map(([label, colour]) => ({ label, colour })), height: 170 });
+    const chart = makeChart(box, { series: names.map(([label, colour]) => ({ label, colour })), height: 170, unit });
     const time = [...new Set(histories.flatMap((history) => history.time))].sort((a, b) => a - b);
     chart.update(time, histories.map((history) => valuesAt(time, history.time, pendingPods(history))));
     signal.addEventListener('abort', () => chart.destroy());
   });
-  return section('Pending pods over time', '', el('p', { class: 'chart' }, names.map(([label, colour]) => el('span', { class: 'key' }, el('i', { class: `swatch line-${colour}` }), label))), box);
+  return section('Pending pods over time', unit === 'attempts' ? 'by scheduling attempts' : '', el('p', { class: 'chart' }, names.map(([label, colour]) => el('span', { class: 'key' }, el('i', { class: `swatch line-${colour}` }), label))), box);
 }
 
 function pendingPods({ time, queues }) {
