@@ -5,9 +5,9 @@ Upstream: sigs.k8s.io/scheduler-plugins/pkg/util/resource.go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from stowplan.api import ResourceList
+from stowplan.api import Container, PodSpec, ResourceList
 from stowplan.api.quantity import milli_value, value
 from stowplan.cache.requests import is_schedulable_resource
 from stowplan.framework import PodTemplate
@@ -36,12 +36,16 @@ def effective_request(template: PodTemplate) -> Mapping[str, int]:
 
 
 def _effective_request(template: PodTemplate) -> Mapping[str, int]:
-    spec = template.spec
+    return effective_amounts(template.spec, lambda container: container.resources.requests)
+
+
+def effective_amounts(spec: PodSpec, of: Callable[[Container], ResourceList]) -> Amounts:
+    """Requests or limits of the whole pod: sum of the containers or the largest init container, plus overhead."""
     total: Amounts = {}
     for container in spec.containers:
-        add(total, amounts(container.resources.requests))
+        add(total, amounts(of(container)))
     for container in spec.init_containers:
-        for name, amount in amounts(container.resources.requests).items():
+        for name, amount in amounts(of(container)).items():
             total[name] = max(total.get(name, 0), amount)
     add(total, amounts(spec.overhead))
     return total

@@ -13,7 +13,7 @@ import numpy as np
 from stowplan import framework as fwk
 from stowplan.cache.columns import Floats
 from stowplan.config.args.trimaran import LowRiskOverCommitmentArgs
-from stowplan.optional_plugins.base.requests import Amounts, add, amounts, effective_request
+from stowplan.optional_plugins.base.requests import effective_amounts, effective_request
 from stowplan.optional_plugins.trimaran.beta_distribution import beta_distribution
 from stowplan.optional_plugins.trimaran.load import LoadSnapshot, NodeLoad, Usage
 from stowplan.optional_plugins.trimaran.plugin import LoadScorePlugin
@@ -99,13 +99,6 @@ def _requests_and_limits(template: fwk.PodTemplate) -> tuple[tuple[int, int], ..
 
 
 def _make_requests_and_limits(template: fwk.PodTemplate) -> tuple[tuple[int, int], ...]:
-    spec = template.spec
-    limits: Amounts = {}
-    for container in spec.containers:
-        add(limits, amounts(container.resources.limits))
-    for container in spec.init_containers:
-        for name, amount in amounts(container.resources.limits).items():
-            limits[name] = max(limits.get(name, 0), amount)
-    add(limits, amounts(spec.overhead))
+    limits = effective_amounts(template.spec, lambda container: container.resources.limits)
     requests = effective_request(template)
     return tuple((requests.get(name, 0), max(requests.get(name, 0), limits.get(name, 0))) for name in _RESOURCES)
