@@ -14,6 +14,7 @@ from tests.builders.plugin_rig import PluginRig, queue_if
 from tests.unit.plugins.definition_run import DefinitionRun
 
 from stowplan import api
+from stowplan.cache import AffinityTerm
 from stowplan.framework import Action, ClusterEvent, Code, CycleState, EventResource, QueueingHint, Status
 from stowplan.plugins.inter_pod_affinity import InterPodAffinity
 
@@ -441,3 +442,20 @@ def test_a_term_that_leaves_no_node_is_the_last() -> None:
     nodes = world.cluster.nodes.everything()
     assert plugin.pre_filter(state, newcomer, nodes) is None
     assert len(list(plugin.filter_nodes(state, newcomer, nodes))) == 1
+
+
+def test_hints_compare_no_more_terms_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pod that is bound is compared with every waiting pod, of which some have thousands of terms."""
+    compared = 0
+    compare = AffinityTerm.matches
+
+    def counted(self: AffinityTerm, *args: Any) -> bool:
+        nonlocal compared
+        compared += 1
+        return compare(self, *args)
+
+    rig = rig_with()
+    waiting = rig.pod(pod("new", affinity=near(*(term(f"key-{number}") for number in range(100)))))
+    monkeypatch.setattr(AffinityTerm, "matches", counted)
+    assert rig.hint(0, waiting, None, pod("q", "n1", labels={"app": "other"})) is QueueingHint.QueueSkip
+    assert compared == 1

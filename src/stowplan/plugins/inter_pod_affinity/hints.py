@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from stowplan import framework as fwk
 from stowplan.api import Node
@@ -49,10 +49,12 @@ def after_node_change(pod: fwk.Pod, old: Node | None, new: Node) -> fwk.Queueing
     return Queue if helps else QueueSkip
 
 
-def _matches_all(terms: Iterable[AffinityTerm], pod: fwk.Pod) -> bool:
-    """Whether there are terms and the pod matches all. Namespace labels are not looked up, as in kube-scheduler."""
-    results = [term.matches(pod.namespace, {}, pod.labels) for term in terms]
-    return bool(results) and all(results)
+def _matches_all(terms: Sequence[AffinityTerm], pod: fwk.Pod) -> bool:
+    """Whether there are terms and the pod matches all. Namespace labels are not looked up, as in kube-scheduler.
+
+    Ends at the first term that does not match: each pod that is bound is compared with every waiting pod.
+    """
+    return bool(terms) and all(term.matches(pod.namespace, {}, pod.labels) for term in terms)
 
 
 def _malformed(terms: PodTerms, which: str = "required") -> bool:
