@@ -23,10 +23,15 @@ QUIET_SECONDS = 0.5
 
 
 class GroupWorkload(NamedTuple):
-    """Nodes, running pods, and a group with its members, which are all alike."""
+    """Nodes, running pods, pending pods without a group, and a group with its members, which are all alike.
+
+    Names differ from those of other workloads: kube-scheduler may keep the room of pods that were deleted while it bound
+    them.
+    """
 
     nodes: list[JsonObject]
     running: list[JsonObject]
+    plain: list[JsonObject]
     group: JsonObject
     members: list[JsonObject]
 
@@ -58,8 +63,14 @@ def member(name: str, group: str = "g", cpu: str = "1", **spec: Any) -> JsonObje
 def draw(seed: int, *, whole: bool) -> GroupWorkload:
     """`whole`: with topology and preemption for the group as a whole."""
     random = Random(seed)
+    prefix = f"{'w' if whole else 'g'}{seed}"
+    large = random.random() < 0.2
     nodes = [
-        node(f"n{i}", cpu=str(random.randint(1, 5)), labels={RACK: random.choice(("r1", "r2"))})
+        node(
+            f"{prefix}-n{i}",
+            cpu=str(random.randint(1, 5) * (6 if large else 1)),
+            labels={RACK: random.choice(("r1", "r2")), "kubernetes.io/hostname": f"{prefix}-n{i}"},
+        )
         for i in range(random.randint(2, 5))
     ]
     running = []
@@ -69,7 +80,7 @@ def draw(seed: int, *, whole: bool) -> GroupWorkload:
         made["spec"] |= {"nodeName": random.choice(nodes)["metadata"]["name"], "priorityClassName": priority}
         made["spec"]["terminationGracePeriodSeconds"] = 0
         running.append(made)
-    size = random.randint(1, 9)
+    size = random.randint(10, 64) if large else random.randint(1, 9)
     least = random.choice((None, size, max(size - 1, 1), random.randint(1, size + 1)))
     more: dict[str, Any] = {}
     if whole:
@@ -78,9 +89,19 @@ def draw(seed: int, *, whole: bool) -> GroupWorkload:
     if whole:
         shape["priorityClassName"] = "middle"
     cpu = random.choice(("500m", "1", "2"))
-    return GroupWorkload(
-        nodes, running, pod_group("g", least, **more), [member(f"g-{i}", cpu=cpu, **shape) for i in range(size)]
-    )
+    members = [member(f"{prefix}-{i}", prefix, cpu=cpu, **shape) for i in range(size)]
+    return GroupWorkload(nodes, running, _plain(random, nodes), pod_group(prefix, least, **more), members)
+
+
+def _plain(random: Random, nodes: list[JsonObject]) -> list[JsonObject]:
+    """Pods that fit on one node at most, so that the group finds the same room whatever else is random."""
+    made = []
+    for i in range(random.choice((0, 0, 1, 3))):
+        each = pod(f"plain-{i}", NAMESPACE, cpu=random.choice(("500m", "100")), labels={"app": "b"})
+        hostname = {"kubernetes.io/hostname": random.choice(nodes)["metadata"]["name"]}
+        each["spec"] |= {"nodeSelector": hostname, "priorityClassName": "high", "terminationGracePeriodSeconds": 0}
+        made.append(each)
+    return made
 
 
 def _shape(random: Random) -> dict[str, Any]:
@@ -98,6 +119,8 @@ class EndState(NamedTuple):
     """What can be compared: members are alike, so that it does not matter which of them is bound."""
 
     bound: int
+    plain: int
+    """Pods without a group that are bound."""
     messages: dict[str, int]
     condition: tuple[str, str, str] | None
     evicted: int
@@ -105,7 +128,7 @@ class EndState(NamedTuple):
     def agrees_with(self, expected: EndState) -> bool:
         """Whether it is kube-scheduler's, except for what is random there: the placement that is tried first, and
         whether a later attempt overwrites the condition of a group that was scheduled."""
-        if (self.bound, self.evicted) != (expected.bound, expected.evicted):
+        if (self.bound, self.plain, self.evicted) != (expected.bound, expected.plain, expected.evicted):
             return False
         if self.condition is not None and "first placement" in self.condition[2]:
             return self.condition == expected.condition
@@ -113,7 +136,7 @@ class EndState(NamedTuple):
         return self.messages == expected.messages and (overwritten or self.condition == expected.condition)
 
     def __str__(self) -> str:
-        return f"{self.bound} bound, {self.messages}, {self.condition}, {self.evicted} evicted"
+        return f"{self.bound} and {self.plain} plain bound, {self.messages}, {self.condition}, {self.evicted} evicted"
 
 
 def warm_up(api: KubeApi) -> None:
@@ -131,6 +154,9 @@ def end_state(api: KubeApi, workload: GroupWorkload, timeout: float = 20.0) -> E
         # Of equal victims the later one goes first; pods without a start are in random order.
         changes = {"status": {"phase": "Running", "startTime": f"2026-01-01T00:0{number}:00Z"}}
         api.patch("Pod", each["metadata"]["name"], changes, NAMESPACE, subresource="status")
+    if workload.plain:
+        api.create_all(workload.plain)
+        time.sleep(0.3)
     api.create_all(workload.members)
     time.sleep(0.2)
     api.create(workload.group)
@@ -148,15 +174,19 @@ def end_state(api: KubeApi, workload: GroupWorkload, timeout: float = 20.0) -> E
 
 
 def _state(api: KubeApi, workload: GroupWorkload) -> EndState:
-    pods = api.list("Pod", NAMESPACE)
-    members = [each for each in pods if each["metadata"]["name"].startswith("g-")]
-    pending = [each for each in members if not each["spec"].get("nodeName")]
-    told = [condition_of(each) for each in pending]
-    messages = Counter("" if each is None else str(each["message"]) for each in told)
-    running = sum(each["metadata"]["name"].startswith("running-") for each in pods)
-    return EndState(
-        len(members) - len(pending), dict(messages), group_condition(api, "g"), len(workload.running) - running
-    )
+    pods = {each["metadata"]["name"]: each for each in api.list("Pod", NAMESPACE)}
+
+    def there(made: list[JsonObject]) -> list[JsonObject]:
+        return [pods[each["metadata"]["name"]] for each in made if each["metadata"]["name"] in pods]
+
+    members, plain = there(workload.members), there(workload.plain)
+    pending = [each for each in members + plain if not each["spec"].get("nodeName")]
+    found = [condition_of(each) for each in pending]
+    messages = Counter("" if each is None else str(each["message"]) for each in found)
+    bound = sum(bool(each["spec"].get("nodeName")) for each in members)
+    condition = group_condition(api, workload.group["metadata"]["name"])
+    evicted = len(workload.running) - len(there(workload.running))
+    return EndState(bound, len(members) + len(plain) - len(pending) - bound, dict(messages), condition, evicted)
 
 
 def group_condition(api: KubeApi, name: str) -> tuple[str, str, str] | None:

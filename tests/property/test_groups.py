@@ -130,6 +130,49 @@ def test_a_gang_runs_whole_or_not_at_all(seed: int) -> None:
             world.cluster.remove_pod(random.choice(sorted(world.cluster.pods)))
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32))
+def test_placements_in_parallel_decide_alike(seed: int) -> None:
+    """Members of up to three templates that read nothing but the requests on a node, in up to eight racks, and without
+    racks: with and without decisions of their own."""
+    random = Random(seed)
+    world = World(release=random.choice(RELEASES), seed=random.randrange(100))
+    for i in range(random.randint(4, 24)):
+        size: dict[str, Any] = {"cpu": random.randint(1, 4), "pods": random.choice((3, 110)), "example.com/gpu": i % 3}
+        world.put_node(node(f"n{i}", labels={RACK: f"r{random.randrange(8)}"}, **size))
+    for number in range(3):
+        name, count = f"g{number}", random.randint(4, 12)
+        minimum, rack = random.choice((None, count, count // 2)), random.choice(("", RACK, RACK))
+        world.cluster.put(codec.convert(api.PodGroup, pod_group(name, minimum, rack=rack)))
+        shapes: list[Json] = [{"cpu": "500m"}, {"cpu": "1"}, {"example.com/gpu": "1", "cpu": "100m"}]
+        shapes = random.sample(shapes, random.randint(1, 3))
+        members = [
+            world.add_member(member(f"{name}-{i}", name, requests=random.choice(shapes), labels={"app": "a"}))
+            for i in range(count)
+        ]
+        before = facts(world)
+        decision = world.decide_group(name, members, in_parallel=True)
+        assert facts(world) == before
+        expected = world.decide_group(name, members, afresh=True)
+        assert end(decision) == end(expected)
+        if decision.search is not None and expected.search is not None:
+            assert decision.search.scored == expected.search.scored
+        check(world, name, decision)
+        apply(world, decision)
+
+
+def test_placements_are_tried_in_parallel() -> None:
+    world = World(release=RELEASES[1])
+    for i in range(20):
+        world.put_node(node(f"n{i}", labels={RACK: f"r{i % 5}"}, cpu=4))
+    world.cluster.put(codec.convert(api.PodGroup, pod_group("g", 8, rack=RACK)))
+    members = [world.add_member(member(f"g-{i}", "g", requests={"cpu": "1"})) for i in range(8)]
+    decision = world.decide_group("g", members, in_parallel=True)
+    assert decision.result == "scheduled"
+    assert decision.search is not None
+    assert (len(decision.search.placements), len(decision.search.scored), len(decision.search.trials)) == (5, 5, 1)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_v136_leaves_no_traces_either(seed: int) -> None:

@@ -198,6 +198,15 @@ class ChangeLog:
             self._first += 4096
             del self.slots[:4096]
 
+    def extend(self, slots: list[int]) -> None:
+        """Append several slots, each of which differs from the others."""
+        self.changed[slots] = range(self.position, self.position + len(slots))
+        self.position += len(slots)
+        self.slots += slots
+        while len(self.slots) > 8192:
+            self._first += 4096
+            del self.slots[:4096]
+
     def since(self, position: int) -> list[int] | None:
         """Slots that changed at or after the position, with repeats; None where the log no longer reaches back."""
         if position < self._first:

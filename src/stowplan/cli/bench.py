@@ -36,6 +36,11 @@ _SUBCOMMANDS = {
         "extender",
         "Measure Stowplan's extender and one in Go by turns.",
     ),
+    "groups": CommandEntry(
+        "stowplan.cli.bench_groups",
+        "groups",
+        "Measure decisions about pod groups in this process.",
+    ),
     "latency": CommandEntry(
         "stowplan.cli.bench_latency",
         "latency",

@@ -90,9 +90,15 @@ class BindingCycles:
             return
         if attempt.state.get(PODS_TO_ACTIVATE):
             self._activate(attempt)
-        state.queue.done(pod.uid)
-        state.observer.bind_started(queued, attempt.node_name)
-        request = Bind(pod, attempt.node_name)
+        self.bind_straight(attempt)
+
+    def bind_straight(self, attempt: Attempt) -> None:
+        """Issue the Bind instruction of an assumed pod that has passed Permit, and for which only the default binder
+        runs."""
+        state = self._state
+        state.queue.done(attempt.pod.uid)
+        state.observer.bind_started(attempt.queued, attempt.node_name)
+        request = Bind(attempt.pod, attempt.node_name)
         request.on_answer = partial(self._bind_answered, attempt)
         state.outbox.append(request)
 

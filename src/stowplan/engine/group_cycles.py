@@ -12,7 +12,7 @@ from stowplan.engine.group_conditions import GroupConditions
 from stowplan.engine.preemption import GROUP_NODE, PlannedEviction, Preemptions
 from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.scheduling_cycle import SchedulingCycles
-from stowplan.engine.state import EngineState
+from stowplan.engine.state import Attempt, EngineState
 from stowplan.framework import POD_GROUP_CYCLE, Code, Pod, PodGroupInfo, QueuedPodInfo, Status
 from stowplan.queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
 from stowplan.runtime import Decision, Profile
@@ -22,6 +22,8 @@ from stowplan.runtime.groups.members import MemberResult
 
 INCOMPLETE = "pod group is incomplete"
 """The reason for members that waited at Permit for a member that failed, or whose PodGroup was deleted."""
+
+_WAITING = Status(Code.Wait)
 
 FailedMember = tuple[QueuedPodInfo, MemberOutcome]
 
@@ -79,7 +81,7 @@ class GroupSchedulingCycles(SchedulingCycles):
         state.observer.group_attempt_started(group, members)
         state.deciding = True
         try:
-            decision = GroupCycle(profile, group, spares_members=True).decide()
+            decision = GroupCycle(profile, group, spares_members=True, in_parallel=True).decide()
         except Exception as bug:
             status = failure(f"internal error: {type(bug).__name__}: {bug}")
             self._observe(profile, members, {}, status)
@@ -125,15 +127,49 @@ class GroupSchedulingCycles(SchedulingCycles):
             self._preempt(decision)
         self._requeue(failed)
         if binding:
-            self._submitting = True
-            for queued in binding:
-                self._bind(queued, results[queued.pod.uid].decision)
-            self._submitting = False
+            decisions = [results[queued.pod.uid].decision for queued in binding]
+            if not self._bind_together(key, binding, decisions):
+                self._submitting = True
+                for queued, decided in zip(binding, decisions, strict=True):
+                    self._bind(queued, decided)
+                self._submitting = False
             self.settle_gang(key)
             self._victims.pop(key, None)
             # The members that are left over are a group of their own, which may preempt.
             self._queue.activate([queued.pod for queued, _ in failed])
         self._conditions.write(key, decision.condition)
+
+    def _bind_together(
+        self, key: GroupKey, binding: Sequence[QueuedPodInfo], decisions: Sequence[Decision]
+    ) -> bool:
+        """Binds a gang whose members wait at Permit for each other alone, and for which only the default binder runs:
+        all members are assumed, then all pass. False, without effect, for other gangs."""
+        state, bindings = self._state, self._bindings
+        cluster, observer = state.cluster, state.observer
+        group, rules = cluster.pod_groups.get(*key), cluster.pod_groups.rules(*key)
+        if group is None or rules is None or group.scheduled_count + len(binding) < (rules.min_count or 0):
+            return False
+        templates = {queued.pod.template: decision.profile for queued, decision in zip(binding, decisions, strict=True)}
+        if not all(profile.binding_points(template).only_gang for template, profile in templates.items()):
+            return False
+        if any(queued.pod.uid in cluster.pods for queued in binding):
+            return False
+        waits = max((rules.min_count or 0) - group.scheduled_count - 1, 0)
+        attempts = [Attempt(*each, state.cycle) for each in zip(binding, decisions, strict=True)]
+        for attempt in attempts:
+            pod = attempt.pod
+            attempt.state.delete(POD_GROUP_CYCLE)
+            cluster.assume(pod, attempt.node_name)
+            cluster.pod_groups.assume(pod)
+            state.attempts[pod.uid] = attempt
+            if state.nominator.by_node:
+                state.nominator.remove(pod)
+        for number, attempt in enumerate(attempts):
+            observer.point_ran(attempt.queued, "Permit", _WAITING if number < waits else None, 0.0)
+            if number < waits:
+                observer.permit_wait_ended(attempt.queued, None, 0.0)
+            bindings.bind_straight(attempt)
+        return True
 
     def _bind(self, queued: QueuedPodInfo, decision: Decision) -> None:
         """Assume, Reserve and Permit for real, then the binding cycle. A member that waits at Permit for the others is

@@ -20,7 +20,13 @@ _TOO_FEW = fwk.Status(
     "waiting for minCount pods from a gang to appear in scheduling queue",
     plugin=NAME,
 )
-_WAIT = fwk.wait(PERMIT_TIMEOUT_SECONDS, "waiting for minCount pods from a gang to be scheduled")
+GANG_WAIT = fwk.wait(PERMIT_TIMEOUT_SECONDS, "waiting for minCount pods from a gang to be scheduled")
+"""Permit of a member whose gang is incomplete."""
+
+
+def is_short(group: fwk.PodGroupState, rules: api.PodGroupRules) -> bool:
+    """Whether fewer members than `minCount` have a node."""
+    return rules.min_count is not None and group.scheduled_count < rules.min_count
 
 
 def _after_pod_add(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
@@ -71,9 +77,9 @@ class GangScheduling(InTreePlugin):
         if group is None:
             return fwk.error(f"pod group state not found for pod group {pod.namespace}/{name}")
         in_group_cycle = state.get(fwk.POD_GROUP_CYCLE) is not None
-        if group.scheduled_count < rules.min_count:
+        if is_short(group, rules):
             # kube-scheduler activates the other members here. A pod group cycle tries all of them, so none is left.
-            return _WAIT
+            return GANG_WAIT
         if not in_group_cycle:
             for uid in group.assumed:
                 waiting = self.handle.waiting_pod(uid)

@@ -196,8 +196,9 @@ class StrategyScorer:
     def score_placement(self, pods: Iterable[fwk.Pod], nodes: fwk.Nodes) -> int:
         """MostAllocated over all nodes together, with the pods on them, whatever the type of the strategy."""
         wanted: Counter[str] = Counter()
-        for pod in pods:
-            wanted.update(scoring_requests(pod.template))
+        for template, count in Counter(pod.template for pod in pods).items():
+            for name, amount in scoring_requests(template).items():
+                wanted[name] += count * amount
         slots = nodes.slots().tolist()
         used = {"cpu": self._nodes.non_zero_cpu, "memory": self._nodes.non_zero_memory}
         total = weights = 0

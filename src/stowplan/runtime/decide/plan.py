@@ -115,6 +115,11 @@ class Plan(KeptBySlot[PlannedPod]):
         self._feasible_nodes: Nodes | None = None
         self.normalized: tuple[Normalized, ...] = ()
 
+    @property
+    def pod_plugins(self) -> frozenset[str]:
+        """The plugins of scope node+pods whose answers are part of the ranks."""
+        return frozenset(p.name for p in (*self._pod_filters, *(s.plugin for s in self._pod_scorers)))
+
     def _settle_pre_filter(self, pod: Pod) -> bool:
         """Run PreFilter of plugins that read only the template, once for all its pods."""
         scratch = CycleState()

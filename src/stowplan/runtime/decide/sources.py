@@ -289,6 +289,12 @@ class Planned:
             self._allowed = left
         return int(np.count_nonzero(left))
 
+    @property
+    def has_ranks(self) -> bool:
+        """Whether ranks of the plan are the final ones of any part of the nodes, after `run_filters`."""
+        plan = self.plan
+        return self._allowed is None and not (plan.live_scorers or plan.pre_scores or plan.normalized)
+
     def restrict(self, allowed: Mask) -> int:
         """Leaves out the nodes that are not allowed, by slot; returns the number of feasible nodes."""
         self._allowed = allowed if self._allowed is None else self._allowed & allowed

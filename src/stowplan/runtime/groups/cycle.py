@@ -56,7 +56,8 @@ class GroupCycle:
 
     With `afresh`, members are decided without kept answers, and every decision has a diagnosis. `stale_affinity`
     reproduces kube-scheduler v1.36, which does not count required anti-affinity of earlier members on most nodes. With
-    `spares_members`, a group does not preempt its own running members.
+    `spares_members`, a group does not preempt its own running members. With `in_parallel`, placements are tried at once
+    where possible; the decision then lacks the trials of placements that the group does not get.
     """
 
     def __init__(
@@ -67,10 +68,12 @@ class GroupCycle:
         afresh: bool = False,
         stale_affinity: bool = False,
         spares_members: bool = False,
+        in_parallel: bool = False,
     ) -> None:
         self._profile = profile
         self._group = group
         self._spares_members = spares_members
+        self._in_parallel = in_parallel and not afresh and not stale_affinity
         self._fitting: GroupTrial | None = None
         """The last dry run of a preemption that succeeded: with exactly the victims gone."""
         self._release = profile.cluster.release
@@ -111,7 +114,8 @@ class GroupCycle:
 
         if not self._release.has(TOPOLOGY_AWARE):
             return try_members(None), None
-        search = PlacementSearch(self._profile, self._group, self._members.state)
+        parallel = self._in_parallel and self._members.repeats_refusals
+        search = PlacementSearch(self._profile, self._group, self._members.state, in_parallel=parallel)
         return search.run(try_members), search
 
     def _dry_run(self) -> GroupStatus:

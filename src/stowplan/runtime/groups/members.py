@@ -27,13 +27,15 @@ from stowplan.framework import (
     Status,
 )
 from stowplan.framework.safe_text import raised
+from stowplan.plugins.gang_scheduling import GANG_WAIT, is_short
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import none_available
 from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
-from stowplan.runtime.decide.sources import Afresh, AnswerSource
+from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned
 from stowplan.runtime.groups.affinity_lists import AffinityLists
 from stowplan.runtime.groups.group_status import SUCCESS, GroupStatus, failure, of_status, unschedulable
+from stowplan.runtime.groups.parallel_trial import ColumnTrial
 from stowplan.runtime.groups.placement_diagnosis import PlacementDiagnosis, PlannedPlacement
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 from stowplan.runtime.points.binding_points import run_in_reverse, run_permit, run_until_failure
@@ -41,8 +43,12 @@ from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.points.waiting_pods import PermitWait
 from stowplan.runtime.profile.profile import Profile
 
+MIN_COLUMN_TRIAL = 4
+"""Smaller groups are tried member by member."""
+
 WAITING_FOR_PREEMPTION = "pod group is waiting for preemption to complete"
 _ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
+_GANG_WAITS = GroupStatus(Code.Wait, "", (GANG_WAIT.message, _ASKED_TO_WAIT))
 
 
 class MemberResult:
@@ -98,9 +104,13 @@ class MemberTrials:
         self._profile = profile
         self._afresh = afresh or stale_affinity
         self._group = group
+        self._group_state = profile.cluster.pod_groups.get(group.namespace, group.name)
         self._state = CycleState()
+        self._sources: dict[Planned, PlannedPlacement] = {}
+        """The kept answers of each template about the nodes of the placement that is tried."""
         self._lists = AffinityLists(profile.cluster, group.members) if stale_affinity else None
-        self._repeats_refusals = not self._afresh and not _has_effects(profile)
+        self.repeats_refusals = not self._afresh and not _has_effects(profile)
+        """Whether plugins answer equal pods alike, and change nothing when they refuse a pod."""
         self._refused: dict[PodTemplate, Decision] = {}
         """Refusals since the last member was placed; equal members are refused alike."""
         self._stand_ins: dict[str, Pod] = {}
@@ -138,7 +148,12 @@ class MemberTrials:
         results: list[MemberResult] = []
         placed: list[MemberResult] = []
         status, waiting, preempting = unschedulable(), False, False
+        if placement is None and len(self._group.members) >= MIN_COLUMN_TRIAL:
+            together = self._place_all()
+            if together is not None:
+                return together
         self._refused.clear()
+        self._sources.clear()
         with Trial(self._profile.cluster) as trial:
             try:
                 for pod in self._group.members:
@@ -160,6 +175,27 @@ class MemberTrials:
                     self._revert(trial, result.pod, result.decision.state, result.node_name)
         return GroupTrial(placement, results, status, waiting)
 
+    def _place_all(self) -> GroupTrial | None:
+        """All members on nodes of the cluster, without a decision of their own; None where one needs it."""
+        profile, group, members = self._profile, self._group, self._group_state
+        templates = {pod.template for pod in group.members}
+        if group.rules is None or members is None or not self.repeats_refusals:
+            return None
+        if not all(profile.binding_points(template).only_gang for template in templates):
+            return None
+        found = ColumnTrial(profile, group).run()
+        if found is None:
+            return None
+        least, there, evaluated = group.rules.min_count or 0, members.scheduled_count, len(profile.cluster.nodes)
+        results = []
+        for number, (pod, (name, feasible)) in enumerate(zip(group.members, found, strict=True), there + 1):
+            decision = Decision(profile, pod, name, feasible, evaluated, CycleState())
+            result = MemberResult(pod, decision, SUCCESS)
+            result.placed, result.permit = True, SUCCESS if number >= least else _GANG_WAITS
+            results.append(result)
+        status = SUCCESS if there + len(found) >= least else unschedulable()
+        return GroupTrial(None, results, status, waiting_on_preemption=False)
+
     def _try_member(self, trial: Trial, pod: Pod, placement: Placement | None, post_filter: bool) -> MemberResult:
         nominated = pod.nominated_node_name or pod.uid in self._nominations
         repeated = None if nominated else self._refused.get(pod.template)
@@ -167,7 +203,7 @@ class MemberTrials:
         result = _result_of(pod, decision)
         if not decision.node_name:
             if not decision.nominated_node_name:
-                if self._repeats_refusals and decision.error is None and not nominated and not pod.spec.resource_claims:
+                if self.repeats_refusals and decision.error is None and not nominated and not pod.spec.resource_claims:
                     self._refused[pod.template] = decision
                 return result
             result.node_name, result.requires_preemption = decision.nominated_node_name, True
@@ -183,6 +219,12 @@ class MemberTrials:
             self._lists.hide(pod)
         state.write(POD_GROUP_CYCLE, self._state)
         points = self._profile.binding_points(pod.template)
+        rules, members = self._group.rules, self._group_state
+        if points.only_gang and rules is not None and members is not None:
+            result.permit = _GANG_WAITS if is_short(members, rules) else SUCCESS
+            result.placed = True
+            self._refused.clear()
+            return
         rejection = run_until_failure("reserve", points.reserve, state, pod, node)
         if rejection is None:
             rejection, waits = run_permit_at_once(points.permit, state, pod, node)
@@ -200,7 +242,9 @@ class MemberTrials:
             result.rejectors = frozenset((rejection.plugin,))
 
     def _revert(self, trial: Trial, pod: Pod, state: CycleState, node_name: str) -> None:
-        run_in_reverse("unreserve", self._profile.binding_points(pod.template).reserve, state, pod, node_name)
+        reserve = self._profile.binding_points(pod.template).reserve
+        if reserve:
+            run_in_reverse("unreserve", reserve, state, pod, node_name)
         if self._lists is not None:
             self._lists.show(pod)
         trial.forget(pod)
@@ -223,7 +267,10 @@ class MemberTrials:
             return self._decide_afresh(pod, placement, post_filter)
         source: AnswerSource = planned
         if placement is not None:
-            source = PlannedPlacement(profile, planned, placement.nodes.slots())
+            restricted = self._sources.get(planned)
+            if restricted is None:
+                restricted = self._sources[planned] = PlannedPlacement(profile, planned, placement.nodes.slots())
+            source = restricted
         try:
             decision = run_to_end(schedule_pod(profile, pod, source, post_filter=post_filter))
         except (CycleError, StateNotFoundError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stowplan.framework import CycleState, Nodes, Pod, Slots
+from stowplan.framework import CycleState, Mask, Nodes, Pod, Slots
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.filtering import PreFiltered
 from stowplan.runtime.decide.sampling import Sampler
@@ -37,9 +37,12 @@ class PlacementDiagnosis(Diagnosis):
 
 
 class PlannedPlacement:
-    """The source of answers from a plan, of which the nodes of the placement are used."""
+    """The source of answers from a plan, of which the nodes of the placement are used.
 
-    __slots__ = ("_planned", "_profile", "_slots")
+    Where the plan has the whole rank of every node, only ranks of the placement's nodes are read.
+    """
+
+    __slots__ = ("_allowed", "_planned", "_profile", "_ranks", "_slots")
 
     diagnosis = None
 
@@ -47,16 +50,24 @@ class PlannedPlacement:
         self._profile = profile
         self._planned = planned
         self._slots = slots
+        self._allowed: Mask | None = None
+        self._ranks: Ranks | None = None
+        """Of the placement's nodes, 0 for those that are infeasible; None where the plan does not have them."""
 
     def run_pre_filters(self, state: CycleState, pod: Pod) -> PreFiltered:
         return self._planned.run_pre_filters(state, pod)
 
     def run_filters(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> int:
+        self._ranks = None
         if not self._planned.run_filters(state, pod, pre_filtered):
             return 0
-        allowed = np.zeros(len(self._planned.plan.ok), dtype=np.bool_)
-        allowed[self._slots] = True
-        return self._planned.restrict(allowed)
+        if self._planned.has_ranks and self._profile.sampler is None and not self._profile.nominator.by_node:
+            self._ranks = self._planned.plan.key.take(self._slots)
+            return int(np.count_nonzero(self._ranks))
+        if self._allowed is None:
+            self._allowed = np.zeros(len(self._planned.plan.ok), dtype=np.bool_)
+            self._allowed[self._slots] = True
+        return self._planned.restrict(self._allowed)
 
     def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod) -> int:
         return self._planned.run_filters_with_nominated_pods(state, pod)
@@ -69,10 +80,10 @@ class PlannedPlacement:
         return self._planned.sample(sampler)
 
     def only_slot(self) -> int:
-        return self._planned.only_slot()
+        return self._planned.only_slot() if self._ranks is None else self.select_host(self._ranks)
 
     def prioritize(self, state: CycleState, pod: Pod) -> Ranks:
-        return self._planned.prioritize(state, pod)
+        return self._planned.prioritize(state, pod) if self._ranks is None else self._ranks
 
     def select_host(self, ranks: Ranks) -> int:
-        return self._planned.select_host(ranks)
+        return self._planned.select_host(ranks) if self._ranks is None else int(self._slots[ranks.argmax()])

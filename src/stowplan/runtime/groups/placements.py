@@ -12,6 +12,7 @@ from stowplan.framework import Code, CycleState, Placement, PodGroupAssignments,
 from stowplan.framework.points import ERROR_TEXTS, PLACEMENT_GENERATE, PLACEMENT_SCORE
 from stowplan.runtime.groups.group_status import GroupStatus, of_status
 from stowplan.runtime.groups.members import GroupTrial
+from stowplan.runtime.groups.parallel_trial import ParallelTrial, needed
 from stowplan.runtime.profile.profile import Profile
 
 _NONE_FEASIBLE = "no feasible placements found"
@@ -31,7 +32,11 @@ class ScoredPlacement(NamedTuple):
 class PlacementSearch:
     """All placements of a group in one run."""
 
-    def __init__(self, profile: Profile, group: PodGroupInfo, state: CycleState) -> None:
+    def __init__(
+        self, profile: Profile, group: PodGroupInfo, state: CycleState, *, in_parallel: bool = False
+    ) -> None:
+        """With `in_parallel`, placements that the group does not get may be missing in `trials`."""
+        self._in_parallel = in_parallel
         self._profile = profile
         self._group = group
         self._state = state
@@ -48,23 +53,59 @@ class PlacementSearch:
         self.error = self._generate()
         if self.error is not None:
             return _without_members(self.error)
-        all_nodes = len(self._profile.cluster.nodes)
+        found = self._run_in_parallel(try_members) if self._in_parallel else None
+        if found is not None:
+            return found
         for placement in self.placements:
-            trial = try_members(None if placement.nodes.meant == all_nodes else placement)
-            self.trials.append(trial._replace(placement=placement))
-            if trial.status.code == Code.Error:
+            if self._try(placement, try_members).status.code == Code.Error:
                 return self.trials[-1]
         fitting = [trial for trial in self.trials if trial.fits]
         if not fitting:
-            first = self.trials[0]
-            text = f"0/{len(self.placements)} placements are available, first placement status: {first.status.as_error}"
-            return first._replace(status=GroupStatus(Code.Unschedulable, "", (text,)))
+            return self._none_fits()
         if len(fitting) == 1:
             return fitting[0]
-        self.error = self._score(fitting)
+        self.error = self._score([_assignments(trial) for trial in fitting])
         if self.error is not None:
             return _without_members(self.error)
         return max(fitting, key=lambda trial: self.scored[_name(trial)].total)  # The first of several.
+
+    def _try(self, placement: Placement, try_members: Try) -> GroupTrial:
+        everywhere = placement.nodes.meant == len(self._profile.cluster.nodes)
+        trial = try_members(None if everywhere else placement)._replace(placement=placement)
+        self.trials.append(trial)
+        return trial
+
+    def _run_in_parallel(self, try_members: Try) -> GroupTrial | None:
+        """The trial of the best placement; None if placements have to be tried one after the other, or none fits."""
+        group = self._group
+        # Members of other groups may preempt, so that a placement without room for them may be chosen.
+        if group.rules is None or not group.rules.constrained:
+            return None
+        assigned = ParallelTrial(self._profile, group).run_in(self.placements)
+        if assigned is None:
+            return None
+        state = self._profile.cluster.pod_groups.get(group.namespace, group.name)
+        least = needed(group, 0 if state is None else state.scheduled_count)
+        fitting = [
+            PodGroupAssignments(placement, each)
+            for placement, each in zip(self.placements, assigned, strict=True)
+            if len(each) >= least
+        ]
+        if not fitting:
+            self._try(self.placements[0], try_members)
+            return self._none_fits()
+        best = fitting[0].placement
+        if len(fitting) > 1:
+            self.error = self._score(fitting)
+            if self.error is not None:
+                return _without_members(self.error)
+            best = max(fitting, key=lambda each: self.scored[each.placement.name].total).placement
+        return self._try(best, try_members)
+
+    def _none_fits(self) -> GroupTrial:
+        first = self.trials[0]
+        text = f"0/{len(self.placements)} placements are available, first placement status: {first.status.as_error}"
+        return first._replace(status=GroupStatus(Code.Unschedulable, "", (text,)))
 
     def _generate(self) -> Status | None:
         everything = Placement("", self._profile.cluster.nodes.everything())
@@ -81,17 +122,17 @@ class PlacementSearch:
             return Status(Code.Unschedulable, _NONE_FEASIBLE, plugin=plugin.name)
         return None
 
-    def _score(self, fitting: list[GroupTrial]) -> Status | None:
+    def _score(self, fitting: Sequence[PodGroupAssignments]) -> Status | None:
         """Runs PlacementScore on the placements in which the group fits."""
         plugins = self._profile.points[PLACEMENT_SCORE]
         scores: dict[str, dict[str, int]] = {}
         for plugin in plugins:
             scores[plugin.name] = {}
-            for trial in fitting:
-                score = plugin.score_placement(self._state, self._group, _assignments(trial))
+            for each in fitting:
+                score = plugin.score_placement(self._state, self._group, each)
                 if isinstance(score, Status):
                     return _failed(PLACEMENT_SCORE, plugin.name, score.message)
-                scores[plugin.name][_name(trial)] = int(score)
+                scores[plugin.name][each.placement.name] = int(score)
         for plugin in plugins:
             status = plugin.normalize_placement_score(self._state, self._group, scores[plugin.name])
             if status is not None and status.code:
@@ -101,9 +142,10 @@ class PlacementSearch:
                 if not 0 <= score <= _MAX_SCORE:
                     return _failed("weighPlacements", plugin.name, str(score))
         weights = self._profile.placement_weights
-        for trial in fitting:
-            weighted = {name: weights[name] * by_name[_name(trial)] for name, by_name in scores.items()}
-            self.scored[_name(trial)] = ScoredPlacement(weighted, sum(weighted.values()))
+        for each in fitting:
+            name = each.placement.name
+            weighted = {plugin: weights[plugin] * by_name[name] for plugin, by_name in scores.items()}
+            self.scored[name] = ScoredPlacement(weighted, sum(weighted.values()))
         return None
 
 

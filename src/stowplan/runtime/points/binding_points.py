@@ -15,6 +15,7 @@ from stowplan.framework import CancelledError, Code, CycleState, Plugin, Pod, St
 from stowplan.framework.points import BIND, ERROR_TEXTS, PERMIT, POST_BIND, PRE_BIND, RESERVE, STEPS
 from stowplan.framework.safe_text import shown
 from stowplan.plugins.default_binder import DefaultBinder
+from stowplan.plugins.gang_scheduling import GangScheduling
 from stowplan.runtime.points.waiting_pods import MAX_PERMIT_WAIT_SECONDS, PermitWait
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class BindingPoints(NamedTuple):
     post_bind: tuple[Plugin, ...]
     straight: bool
     """Whether only Reserve and the default binder run for such a pod."""
+    only_gang: bool
+    """Whether only GangScheduling at Permit and the default binder run for such a pod."""
 
     @classmethod
     def of(cls, profile: Profile, template: PodTemplate) -> BindingPoints:
@@ -46,8 +49,10 @@ class BindingPoints(NamedTuple):
         permit, pre_bind, bind, post_bind = map(concerned, (PERMIT, PRE_BIND, BIND, POST_BIND))
         by_default = len(bind) == 1 and isinstance(bind[0], DefaultBinder)
         elsewhere = any(extender.serves("bind") for extender in profile.extenders)
-        straight = by_default and not (permit or pre_bind or post_bind or elsewhere)
-        return cls(concerned(RESERVE), permit, pre_bind, bind, post_bind, straight)
+        reserve = concerned(RESERVE)
+        plain = by_default and not (pre_bind or post_bind or elsewhere)
+        only_gang = plain and not reserve and len(permit) == 1 and isinstance(permit[0], GangScheduling)
+        return cls(reserve, permit, pre_bind, bind, post_bind, plain and not permit, only_gang)
 
 
 def _failure(step: str, plugin: Plugin, status: Status) -> Status:
