@@ -25,8 +25,8 @@ QUIET_SECONDS = 0.5
 class GroupWorkload(NamedTuple):
     """Nodes, running pods, pending pods without a group, and a group with its members, which are all alike.
 
-    Names differ from those of other workloads: kube-scheduler may keep the room of pods that were deleted while it bound
-    them.
+    Names differ from those of other workloads: kube-scheduler may keep the room of pods that were deleted while it
+    bound them.
     """
 
     nodes: list[JsonObject]

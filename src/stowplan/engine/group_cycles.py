@@ -139,9 +139,7 @@ class GroupSchedulingCycles(SchedulingCycles):
             self._queue.activate([queued.pod for queued, _ in failed])
         self._conditions.write(key, decision.condition)
 
-    def _bind_together(
-        self, key: GroupKey, binding: Sequence[QueuedPodInfo], decisions: Sequence[Decision]
-    ) -> bool:
+    def _bind_together(self, key: GroupKey, binding: Sequence[QueuedPodInfo], decisions: Sequence[Decision]) -> bool:
         """Binds a gang whose members wait at Permit for each other alone, and for which only the default binder runs:
         all members are assumed, then all pass. False, without effect, for other gangs."""
         state, bindings = self._state, self._bindings

@@ -13,7 +13,9 @@ def test_members_are_bound_or_not() -> None:
     for name, bound in (("gang", 60), ("topology", 20), ("unschedulable", 0)):
         scenario = GROUP_SCENARIOS[name]
         members = 20 if scenario.domains else 60
-        found = runner.run(type(scenario)(name=name, members=members, domains=scenario.domains and 4, lacking=scenario.lacking))
+        found = runner.run(
+            type(scenario)(name=name, members=members, domains=scenario.domains and 4, lacking=scenario.lacking)
+        )
         assert (found.bound, found.rounds, found.scaled_ms) == (bound, 2, found.cpu_ms / 0.5)
 
 

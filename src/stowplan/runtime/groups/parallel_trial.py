@@ -1,8 +1,9 @@
 """Trying members of a group whose filters and scores read nothing but the requests on one node.
 
 Such members need no decision of their own: the ranks of the nodes are kept, and a member changes the rank of its node
-alone. Placements do not overlap, so that all of them can be filled at once: each member is put on the best node of every
-placement, with one NumPy pass over all nodes. Other groups are tried member by member, in one placement after the other.
+alone. Placements do not overlap, so that all of them can be filled at once: each member is put on the best node of
+every placement, with one NumPy pass over all nodes. Other groups are tried member by member, in one placement after
+the other.
 """
 
 from __future__ import annotations

@@ -32,9 +32,7 @@ class ScoredPlacement(NamedTuple):
 class PlacementSearch:
     """All placements of a group in one run."""
 
-    def __init__(
-        self, profile: Profile, group: PodGroupInfo, state: CycleState, *, in_parallel: bool = False
-    ) -> None:
+    def __init__(self, profile: Profile, group: PodGroupInfo, state: CycleState, *, in_parallel: bool = False) -> None:
         """With `in_parallel`, placements that the group does not get may be missing in `trials`."""
         self._in_parallel = in_parallel
         self._profile = profile
