@@ -16,6 +16,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.config.args import ARGS
+from stowplan.config.releases import LATEST, Release
 from stowplan.framework import Code, CycleState, Nodes, Pod, QueueingHint, Status
 from stowplan.plugins.base import InTreePlugin
 
@@ -37,9 +38,10 @@ class PluginRig(Generic[P]):
         nodes: Iterable[Any] = (),
         pods: Iterable[Any] = (),
         objects: Iterable[Any] = (),
+        release: Release = LATEST,
         **args: Any,
     ) -> None:
-        self.cluster = Cluster()
+        self.cluster = Cluster(release=release)
         for item in (*nodes, GONE):
             self.put_node(item)
         for item in pods:

@@ -15,6 +15,7 @@ from tests.unit.plugins.definition_run import DefinitionRun
 
 from stowplan import api
 from stowplan.cache import AffinityTerm
+from stowplan.config.releases import RELEASES
 from stowplan.framework import Action, ClusterEvent, Code, CycleState, EventResource, QueueingHint, Status
 from stowplan.plugins.inter_pod_affinity import InterPodAffinity
 
@@ -386,6 +387,26 @@ BOTH = away(term(), term(labelSelector={"matchLabels": {"rev": "b"}}))
 )
 def test_hint_on_pods(affinity: Json, old: Json | None, new: Json | None, queued: bool) -> None:
     rig = rig_with()
+    rejected = rig.pod(pod("new", labels={"app": "new"}, affinity=affinity))
+    assert rig.hint(0, rejected, old, new) is queue_if(queued)
+
+
+@pytest.mark.parametrize(
+    ("affinity", "old", "new", "queued"),
+    [
+        (near(term()), None, pod("p", "n1", **A), True),
+        (near(term()), None, pod("p", nominated="n1", **A), False),
+        (away(term()), pod("p", "n1", **A), None, True),
+        (BOTH, pod("p", "n1", **A), None, False),
+        ({}, pod("p", "n1", **B, affinity=away(term(app="new"))), None, False),
+        ({}, pod("new", **A), pod("new", **B), False),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.33", "1.34", "1.35"])
+def test_hint_on_pods_before_1_36(
+    release: str, affinity: Json, old: Json | None, new: Json | None, queued: bool
+) -> None:
+    rig = PluginRig(InterPodAffinity, release=RELEASES[release])
     rejected = rig.pod(pod("new", labels={"app": "new"}, affinity=affinity))
     assert rig.hint(0, rejected, old, new) is queue_if(queued)
 

@@ -62,6 +62,10 @@ class Rules:
     namespace_selector_without_labels: bool = True
     """InterPodAffinity matches the namespace selector of an incoming pod's term against an empty set of labels too, so
     that NotIn and DoesNotExist select every namespace."""
+    leaving_anti_affinity_wakes: bool = True
+    """InterPodAffinity tries a pod again after the deletion of a pod whose anti-affinity matches it, after its own
+    update, and after changes of nominated pods. Otherwise only pods that are assigned count, by the waiting pod's own
+    terms."""
     evicts_terminating_victims: bool = False
     """DefaultPreemption evicts victims that terminate already once more."""
     rejects_unused_ratio: bool = True

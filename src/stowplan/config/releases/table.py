@@ -45,6 +45,7 @@ _DEVICES_1_35 = DeviceRules(
 _RULES_1_35 = Rules(
     balance_improvement=False,
     image_volumes=False,
+    leaving_anti_affinity_wakes=False,
     rejects_unused_ratio=False,
     devices=_DEVICES_1_35,
 )

@@ -18,14 +18,28 @@ def after_pod_change(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> 
         return Queue
     if any(other is not None and not other.node_name and not other.nominated_node_name for other in (old, new)):
         return QueueSkip
+    hint = _by_own_terms(pod, old, new)
+    if hint is QueueSkip and old is not None and new is None:
+        theirs = pod_terms(old.template)
+        return Queue if _malformed(theirs) or _matches_all(theirs.required_anti, pod) else QueueSkip
+    return hint
+
+
+def after_assigned_pod_change(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
+    """As `after_pod_change` in releases that do not read the anti-affinity of a deleted pod."""
+    if any(other is not None and not other.node_name for other in (old, new)):
+        return QueueSkip
+    return _by_own_terms(pod, old, new)
+
+
+def _by_own_terms(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
     terms = pod_terms(pod.template)
     if _malformed(terms):
         return Queue
     if old is None:
         helps = new is not None and _matches_all(terms.required, new)
     elif new is None:
-        theirs = pod_terms(old.template)
-        helps = _matches_all(terms.required_anti, old) or _malformed(theirs) or _matches_all(theirs.required_anti, pod)
+        helps = _matches_all(terms.required_anti, old)
     else:
         attracts = _matches_all(terms.required, new) and not _matches_all(terms.required, old)
         repelled = _matches_all(terms.required_anti, old) and not _matches_all(terms.required_anti, new)

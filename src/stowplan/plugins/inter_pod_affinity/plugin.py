@@ -37,13 +37,14 @@ class InterPodAffinity(InTreePlugin):
         super().__init__(args, handle)
         self._hard_weight: int = args.hard_pod_affinity_weight
         self._own_only: bool = args.ignore_preferred_terms_of_existing_pods
+        self._leaving_wakes = self.cluster.release.rules.leaving_anti_affinity_wakes
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
             fwk.on(
                 fwk.EventResource.Pod,
                 fwk.Action.Add | fwk.Action.UpdatePodLabel | fwk.Action.Delete,
-                hints.after_pod_change,
+                hints.after_pod_change if self._leaving_wakes else hints.after_assigned_pod_change,
             ),
             fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeLabel, hints.after_node_change),
         )
