@@ -92,6 +92,16 @@ class BindingCycles:
             self._activate(attempt)
         self.bind_straight(attempt)
 
+    def assume_member(self, queued: QueuedPodInfo, decision: Decision) -> Attempt:
+        """Count a member of a gang, for which no Reserve plugin runs, on its node."""
+        state, pod = self._state, queued.pod
+        attempt = state.attempts[pod.uid] = Attempt(queued, decision, state.cycle)
+        state.cluster.assume(pod, attempt.node_name)
+        state.cluster.pod_groups.assume(pod)
+        if state.nominator.by_node:
+            state.nominator.remove(pod)
+        return attempt
+
     def bind_straight(self, attempt: Attempt) -> None:
         """Issue the Bind instruction of an assumed pod that has passed Permit, and for which only the default binder
         runs."""

@@ -12,7 +12,7 @@ from stowplan.engine.group_conditions import GroupConditions
 from stowplan.engine.preemption import GROUP_NODE, PlannedEviction, Preemptions
 from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.scheduling_cycle import SchedulingCycles
-from stowplan.engine.state import Attempt, EngineState
+from stowplan.engine.state import EngineState
 from stowplan.framework import POD_GROUP_CYCLE, Code, Pod, PodGroupInfo, QueuedPodInfo, Status
 from stowplan.queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
 from stowplan.runtime import Decision, Profile
@@ -125,7 +125,7 @@ class GroupSchedulingCycles(SchedulingCycles):
                 failed.append((queued, self._with_nomination(decision, outcome)))
         if decision.result == "waiting_on_preemption":
             self._preempt(decision)
-        self._requeue(failed)
+        self._requeue(failed, frozenset() if decision.search is None else decision.search.rejectors)
         if binding:
             decisions = [results[queued.pod.uid].decision for queued in binding]
             if not self._bind_together(key, binding, decisions):
@@ -153,16 +153,9 @@ class GroupSchedulingCycles(SchedulingCycles):
         if any(queued.pod.uid in cluster.pods for queued in binding):
             return False
         waits = max((rules.min_count or 0) - group.scheduled_count - 1, 0)
-        attempts = [Attempt(*each, state.cycle) for each in zip(binding, decisions, strict=True)]
-        for attempt in attempts:
-            pod = attempt.pod
-            attempt.state.delete(POD_GROUP_CYCLE)
-            cluster.assume(pod, attempt.node_name)
-            cluster.pod_groups.assume(pod)
-            state.attempts[pod.uid] = attempt
-            if state.nominator.by_node:
-                state.nominator.remove(pod)
+        attempts = [bindings.assume_member(*each) for each in zip(binding, decisions, strict=True)]
         for number, attempt in enumerate(attempts):
+            attempt.state.delete(POD_GROUP_CYCLE)
             observer.point_ran(attempt.queued, "Permit", _WAITING if number < waits else None, 0.0)
             if number < waits:
                 observer.permit_wait_ended(attempt.queued, None, 0.0)
@@ -179,15 +172,15 @@ class GroupSchedulingCycles(SchedulingCycles):
         if pod.uid not in self._state.cluster.assumed:
             groups.forget(pod)
 
-    def _requeue(self, failed: Sequence[FailedMember]) -> None:
-        """Requeues members as a unit: events that could help any member that plugins rejected wake all of them. Of
-        equal members, events wake the first."""
-        union = frozenset[str]().union(*(outcome.rejectors for _, outcome in failed))
+    def _requeue(self, failed: Sequence[FailedMember], rejectors: frozenset[str] = frozenset()) -> None:
+        """Requeues members as a unit: events that could help any member that plugins rejected, in any placement, wake
+        all of them. Of equal members, events wake the first. `rejectors` are those of all placements."""
+        union = rejectors.union(*(outcome.rejectors for _, outcome in failed))
         self._queue.share_backoff([queued for queued, _ in failed])
         leading: set[object] = set()
         for queued, outcome in failed:
             assert outcome.status is not None
-            own = outcome.rejectors
+            own = outcome.rejectors | rejectors if outcome.rejectors else frozenset[str]()
             kind = (queued.pod.template, own)
             queued.follows_group = bool(union) and (not own or kind in leading)
             leading.add(kind)

@@ -21,7 +21,20 @@ from stowplan.config.feature_gates import (
     WORKLOAD_PREEMPTION,
 )
 from stowplan.config.releases import LATEST, RELEASES
-from stowplan.framework import Bind, Call, CycleState, EmitEvent, Evict, Failure, Plugin, Pod, Status, Write
+from stowplan.engine.observer import Observer
+from stowplan.framework import (
+    Bind,
+    Call,
+    CycleState,
+    EmitEvent,
+    Evict,
+    Failure,
+    Plugin,
+    Pod,
+    QueuedPodInfo,
+    Status,
+    Write,
+)
 from stowplan.runtime import enable_everywhere
 
 CPU: Json = {"requests": {"cpu": "1"}}
@@ -355,3 +368,60 @@ def test_pod_groups_of_the_plugin_coscheduling(version: str) -> None:
     made.put(pod("plain"))
     made.schedule()
     assert "plain" in bound(made)
+
+
+@pytest.mark.parametrize("racks", [2, 5], ids=["one after the other", "in parallel"])
+def test_events_that_help_in_any_placement_wake_a_group(racks: int) -> None:
+    """Messages are about the first placement, whose node is tainted; a pod in the last one ends."""
+    taint = {"key": "k", "effect": "NoSchedule"}
+    nodes = [
+        node(f"n{i}", cpu=2, labels={"rack": f"r{i}"}, taints=[taint] if i < racks - 1 else []) for i in range(racks)
+    ]
+    running = pod("running", f"n{racks - 1}", requests={"cpu": "1"})
+    gang = group(min_count=2, rack="rack")
+    made = host(*nodes, running, gang, *members(2), gates=(GANG_SCHEDULING, TOPOLOGY_AWARE))
+    made.schedule()
+    assert bound(made) == {"running": f"n{racks - 1}"}
+    assert "untolerated taint" in message(made, "g-0")
+    found = made.world.get(api.Pod, "running", "default")
+    assert found is not None
+    made.world.delete(found)
+    made.deliver()
+    made.pass_time(made.clock.now + 30)
+    made.schedule()
+    assert bound(made) == {"g-0": f"n{racks - 1}", "g-1": f"n{racks - 1}"}
+
+
+class PermitWaits(Observer):
+    """Counts the members that waited at Permit."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    def permit_wait_ended(self, queued: QueuedPodInfo, status: Status | None, seconds: float) -> None:
+        self.ended.append(queued.pod.name)
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["in tree", "with a Permit plugin"])
+def test_all_members_but_the_last_count_as_waiting_at_permit(slow: bool) -> None:
+    observer = PermitWaits()
+    plugins = {"Slow": SlowPermit} if slow else {}
+    made = host(node("n", cpu=9), group(min_count=3), *members(4), slow=slow, observer=observer, plugins=plugins)
+    made.schedule()
+    assert len(bound(made)) == 4
+    assert sorted(observer.ended) == ["g-0", "g-1"]
+
+
+def test_a_member_whose_binding_fails_is_tried_again() -> None:
+    made = host(node("n", cpu=4), group(min_count=3), *members(3))
+    while made.engine.schedule_one():
+        pass
+    binds = [each for each in made.engine.take() if isinstance(each, Bind)]
+    assert [each.pod.name for each in binds] == ["g-0", "g-1", "g-2"]
+    assert not len(made.engine.waiting_pods)
+    made.engine.answer(binds[0], Failure("gone"))
+    for each in binds[1:]:
+        made.engine.answer(each, made.world.execute(each))
+    made.pass_time(made.clock.now + 10)
+    made.schedule()
+    assert set(bound(made)) == {"g-0", "g-1", "g-2"}

@@ -62,6 +62,11 @@ class ColumnTrial:
                 self._shift(template, {slot: -count for slot, count in counts.items()})
         return found
 
+    @property
+    def filters(self) -> frozenset[str]:
+        """The filters that ran for the members."""
+        return frozenset[str]().union(*(plan.folded for plan in self._plans.values()))
+
     def _is_possible(self) -> bool:
         profile, members = self._profile, self._group.members
         if profile.sampler is not None or profile.nominator.by_node or profile.extenders:

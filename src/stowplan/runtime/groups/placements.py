@@ -45,6 +45,14 @@ class PlacementSearch:
         """By the name of the placement; empty unless there is more than one to choose from."""
         self.error: Status | None = None
         """Why placements could not be made or scored."""
+        self._untried: frozenset[str] = frozenset()
+        """The filters that may have rejected members in placements without a trial."""
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """The plugins that rejected members in any placement: events that help one of them may help the group, although
+        messages are about the first placement."""
+        return self._untried.union(*(result.rejectors for trial in self.trials for result in trial.results))
 
     def run(self, try_members: Try) -> GroupTrial:
         """The trial of the best placement; without one, the first trial with the status of the whole group."""
@@ -79,7 +87,8 @@ class PlacementSearch:
         # Members of other groups may preempt, so that a placement without room for them may be chosen.
         if group.rules is None or not group.rules.constrained:
             return None
-        assigned = ParallelTrial(self._profile, group).run_in(self.placements)
+        parallel = ParallelTrial(self._profile, group)
+        assigned = parallel.run_in(self.placements)
         if assigned is None:
             return None
         state = self._profile.cluster.pod_groups.get(group.namespace, group.name)
@@ -90,6 +99,7 @@ class PlacementSearch:
             if len(each) >= least
         ]
         if not fitting:
+            self._untried = parallel.filters
             self._try(self.placements[0], try_members)
             return self._none_fits()
         best = fitting[0].placement
