@@ -14,6 +14,8 @@ class QOSSort(InTreePlugin):
     """Higher priority first; then Guaranteed, Burstable, BestEffort; then the pod that entered the queue first."""
 
     name = "QOSSort"
+    reads_template_and_timestamp_only = True
+    """Equal pods that were refused together may stay together in the queue."""
 
     def less(self, a: fwk.QueuedPodInfo, b: fwk.QueuedPodInfo) -> bool:
         return self.sort_key(a) < self.sort_key(b)

@@ -13,6 +13,8 @@ class PrioritySort(InTreePlugin):
     """Higher priority first; with equal priority, the pod that entered the queue first."""
 
     name = "PrioritySort"
+    reads_template_and_timestamp_only = True
+    """Equal pods that were refused together may stay together in the queue."""
 
     def less(self, a: fwk.QueuedPodInfo, b: fwk.QueuedPodInfo) -> bool:
         mine, other = a.pod.priority, b.pod.priority

@@ -61,13 +61,14 @@ class SchedulingQueue(QueueViews):
         is_held: Callable[[QueuedPodInfo], bool] = lambda info: False,
         on_enter_together: Callable[[Collection[QueuedPodInfo], str, str], None] | None = None,
         on_repeated: OnRepeated = lambda info, refusals: None,
+        joins_refused: bool = True,
     ) -> None:
         """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives
         (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue.
         `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit. Gated pods for which `is_held`
         is true when they are gated are skipped by events until `release`. Of batches of equal pods,
         `on_enter_together` is notified instead of `on_enter`, and `on_repeated` when refusals are added to the counters
-        of a pod."""
+        of a pod. `joins_refused` allows such batches: it needs a queue sort that reads only templates and timestamps."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -87,6 +88,7 @@ class SchedulingQueue(QueueViews):
         self._batch_numbers = count(1)
         self._on_enter_together = on_enter_together
         self._on_repeated = on_repeated
+        self._joins_refused = joins_refused
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
         self._next_flush = clock() + FLUSH_INTERVAL_SECONDS
@@ -238,7 +240,8 @@ class SchedulingQueue(QueueViews):
         info.has_condition = message == info.refusal
 
     def _may_join(self, info: QueuedPodInfo) -> bool:
-        return bool(info.refusal) and info.has_condition and not info.gated and not info.was_flushed
+        may_join = self._joins_refused and info.has_condition and not info.gated and not info.was_flushed
+        return may_join and bool(info.refusal)
 
     def _belong_together(self, batch: RefusedBatch, later: QueuedPodInfo) -> bool:
         """Whether a pod or batch of the same group that was refused right after a batch belongs to it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from statistics import fmean
+
+import numpy as np
 
 MAX_LOAD = 130
 """Load of the last point."""
@@ -37,12 +38,15 @@ class LoadCurve:
         return self._points(self._fragmented)
 
     def _points(self, values: array[float]) -> list[float]:
-        """Means by load; a load without arrivals takes those of its neighbours, 0 without any."""
+        """Means by load; a load without arrivals takes those of its neighbours, 0 without any.
+
+        NumPy's sum, which the published analysis uses, decides how a mean between two hundredths is rounded.
+        """
         by_load: dict[int, list[float]] = defaultdict(list)
         for load, value in zip(self._loads, values, strict=True):
             by_load[load].append(value)
         points = []
         for load in range(MAX_LOAD + 1):
             found = by_load.get(load) or [*by_load.get(load - 1, ()), *by_load.get(load + 1, ())]
-            points.append(fmean(found) if found else 0.0)
+            points.append(float(np.mean(found)) if found else 0.0)
         return points
