@@ -68,7 +68,7 @@ class SchedulingQueue(QueueViews):
         `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit. Gated pods for which `is_held`
         is true when they are gated are skipped by events until `release`. Of batches of equal pods,
         `on_enter_together` is notified instead of `on_enter`, and `on_repeated` when refusals are added to the counters
-        of a pod. `joins_refused` allows such batches: it needs a queue sort that reads only templates and timestamps."""
+        of a pod. `joins_refused` allows batches: the queue sort must read only templates and timestamps."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints

@@ -12,10 +12,16 @@ from typing import Any
 from stowplan.errors import InputError
 
 
+class CallerRunsPool(ProcessPoolExecutor):
+    """Processes of this machine, beside which the caller executes tasks itself: it has all modules imported, which
+    takes a new process about a second."""
+
+
 @contextmanager
 def process_executor(jobs: int) -> Iterator[Executor]:
-    """Processes of this machine. They are spawned, not forked: a fork would copy threads and event loops."""
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as executor:
+    """Two or more processes of this machine with this one. They are spawned, not forked: a fork would copy threads and
+    event loops."""
+    with CallerRunsPool(max(jobs - 1, 1), mp_context=get_context("spawn")) as executor:
         yield executor
 
 
