@@ -87,6 +87,41 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel("Waiting at Permit", "s", quantiles("scheduler_permit_wait_duration_seconds")),
         Panel("Plugin evaluations", "ops", rate("scheduler_plugin_evaluation_total", "plugin")),
     ),
+    "Pod groups": (
+        Panel(
+            "Group attempts",
+            "ops",
+            rate("scheduler_podgroup_schedule_attempts_total", "result"),
+            "Pod group cycles per second by result.",
+        ),
+        Panel(
+            "Group attempt duration",
+            "s",
+            quantiles("scheduler_podgroup_scheduling_attempt_duration_seconds", "result"),
+            "Algorithm, preemption and submission, without binding.",
+        ),
+        Panel(
+            "Group decision duration",
+            "s",
+            quantiles("scheduler_podgroup_scheduling_algorithm_duration_seconds"),
+            "The algorithm alone.",
+        ),
+        Panel(
+            "Members that wait for their gang",
+            "short",
+            {"{{pod}}": 'sum by (pod) (scheduler_unschedulable_pods{@, plugin="GangScheduling"})'},
+            "Gated until the PodGroup and enough members exist.",
+        ),
+        Panel(
+            "Placement plugins, p99",
+            "s",
+            {
+                "{{extension_point}}": "histogram_quantile(0.99, sum by (le, extension_point) (rate("
+                'scheduler_framework_extension_point_duration_seconds_bucket{@, extension_point=~"Placement.*"}'
+                "[$__rate_interval])))"
+            },
+        ),
+    ),
     "Preemption": (
         Panel(
             "Preemption attempts",

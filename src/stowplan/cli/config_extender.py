@@ -98,15 +98,17 @@ def _served(plugins: tuple[str, ...], kinds: Sequence[type[Plugin]]) -> list[str
     """The verbs that the plugins serve."""
     from stowplan.framework.extender import EXTENDER_VERBS
     from stowplan.framework.points import POINTS, extender_verbs, implements_point
+    from stowplan.plugins.base import InTreePlugin
 
     verbs = set().union(*(extender_verbs(kind) for kind in kinds))
     served: list[str] = [verb for verb in EXTENDER_VERBS if verb in verbs]
     if not served:
         needed = "filter, score, select_victims or bind"
         raise PluginError(f"--plugin {plugins[0]}: an extender cannot serve it: {needed} is needed")
+    reserving = [kind for kind in kinds if not issubclass(kind, InTreePlugin) or kind.reserves_by_default]
     for point in POINTS:
         if point.role == "needs" and point.verb and point.verb not in served:
-            served += [point.verb] if any(implements_point(kind, point) for kind in kinds) else []
+            served += [point.verb] if any(implements_point(kind, point) for kind in reserving) else []
     return served
 
 

@@ -159,3 +159,10 @@ def test_what_cannot_be_is_told_in_a_line(file: str, plugin: str, options: list[
     assert result.stderr.startswith("stowplan: --")
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_reserve_without_effect_needs_no_bind_verb() -> None:
+    """NodeResourceTopologyMatch reserves only with a cache, which its args turn on."""
+    printed = CliRunner().invoke(cli, ["config", "extender", "--plugin", "NodeResourceTopologyMatch", "-o", "json"])
+    (entry,) = json.loads(printed.stdout)["extenders"]
+    assert {name for name in entry if name.endswith("Verb")} == {"filterVerb", "prioritizeVerb"}

@@ -131,6 +131,24 @@ def test_anonymized(manifests: str, tmp_path: Path) -> None:
     assert json.loads(result.stdout)["sentence"] == explained_sentence(manifests)
 
 
+def test_anonymized_groups_of_coscheduling(tmp_path: Path) -> None:
+    """The label of a member still names its PodGroup."""
+    manifest = tmp_path / "gang.yaml"
+    metadata = "{name: train-%d, namespace: default, labels: {scheduling.x-k8s.io/pod-group: train}}"
+    pods = [f"apiVersion: v1\nkind: Pod\nmetadata: {metadata % i}\nspec: {{containers: [{{name: c}}]}}" for i in (0, 1)]
+    group = "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: train, namespace: default}\n"
+    manifest.write_text("\n---\n".join([*pods, f"{group}spec: {{minMember: 2}}"]))
+    file = tmp_path / "s.json"
+    assert run("snapshot", str(file), "-f", str(manifest), "--anonymize").exit_code == 0
+    assert "train" not in file.read_text()
+    objects = json.loads(file.read_text())["objects"]
+    (made,) = objects["CoschedulingPodGroup"]
+    assert made["metadata"]["name"].startswith("group-")
+    assert {each["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] for each in objects["Pod"]} == {
+        made["metadata"]["name"]
+    }
+
+
 def explained_sentence(manifests: str) -> Any:
     return json.loads(run("explain", "large", "-f", manifests, "-o", "json").stdout)["sentence"]
 

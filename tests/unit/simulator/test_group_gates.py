@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.builders import make
 from tests.unit.simulator.runs import Run, asking
@@ -11,6 +11,7 @@ from tests.unit.simulator.simulated_cluster import node, pod
 from stowplan.config import default_configuration
 from stowplan.config.feature_gates import GANG_SCHEDULING, GENERIC_WORKLOAD, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
 from stowplan.config.releases import RELEASES
+from stowplan.framework import CycleState, Nodes, Plugin, Pod, Status, reject
 from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.report.pod_groups import PodGroupReport
 from stowplan.simulator.report.tables import TableStyle, tables
@@ -79,3 +80,28 @@ def test_groups_of_coscheduling() -> None:
     assert (fits.status, fits.placed) == ("Scheduled", 2)
     config = default_configuration(RELEASES["1.34"])
     assert with_group_gates(config, [crd]).release.has(GANG_SCHEDULING)
+
+
+class Once(Plugin):
+    """Gates pods that were tried, as plugins do that delay the next attempt of a group."""
+
+    name = "Once"
+    tried: ClassVar[set[str]] = set()
+
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        return reject("later") if pod.uid in self.tried else None
+
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Nodes) -> Status | None:
+        self.tried.add(pod.uid)
+        return None
+
+
+def test_members_that_were_tried_are_pending_and_not_gated() -> None:
+    run = Run(node("n", cpu="1"), group(), member("a"), member("b"), plugins={"Once": Once})
+    run.simulation.api_server.put(node("more", cpu="4"))
+    run.simulation.run()
+    assert run.simulation.engine.queue_counts()["gated"] == 1
+    report = run.report()
+    assert [each.status for each in report.pods] == ["Pending", "Pending"]
+    assert report.pods[0].message.startswith("pod group is unschedulable, waiting for minCount pods")
+    assert report.summary.gated == 0

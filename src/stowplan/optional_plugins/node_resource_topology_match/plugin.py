@@ -53,6 +53,7 @@ class NodeResourceTopologyMatch(InTreePlugin):
     name = NAME
     scope = "node+pods"
     reads = ("NodeResourceTopology",)
+    reserves_by_default = False
     args: NodeResourceTopologyMatchArgs
 
     def __init__(self, args: NodeResourceTopologyMatchArgs, handle: fwk.Handle) -> None:

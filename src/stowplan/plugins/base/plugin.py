@@ -52,6 +52,9 @@ class InTreePlugin(Plugin):
     """For a plugin of cluster scope: whether PreFilter and Filter depend on nothing but the template, the nodes and
     pods of the cache, and objects that `rules_version` counts. Otherwise refusals of its pods are not remembered."""
 
+    reserves_by_default: ClassVar[bool] = True
+    """Whether Reserve has an effect with default args, so that an extender has to bind the pods of the plugin."""
+
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self.cluster: Cluster = handle.cluster

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import inspect
 
 from stowplan.api.kinds import KINDS
+from stowplan.api.pod_group import COSCHEDULING_LABEL
 from stowplan.simulator.custom_workload import CustomWorkload
 
 Objects = dict[str, list[Any]]
@@ -37,7 +38,7 @@ _ROLES_OF_KINDS = {
     "CSINode": "node",
     "ResourceSlice": "node",
     "NodeResourceTopology": "node",
-    "CoschedulingPodGroup": "value",
+    "CoschedulingPodGroup": "group",
     "Namespace": "namespace",
     "CSIDriver": "driver",
     "PersistentVolume": "volume",
@@ -55,7 +56,7 @@ REPLACED: dict[tuple[str, str], str] = {
     ("ObjectMeta", "generate_name"): "prefix",
     ("ObjectMeta", "namespace"): "namespace",
     ("ObjectMeta", "uid"): "uid",
-    ("ObjectMeta", "labels"): "value",
+    ("ObjectMeta", "labels"): "labels",
     ("ObjectMeta", "annotations"): "annotations",
     ("OwnerReference", "name"): "workload",
     ("OwnerReference", "uid"): "uid",
@@ -296,7 +297,7 @@ def _each(rule: Rule) -> Rule:
 
 
 def _replacing(role: str) -> Rule:
-    special = {"annotations": _annotations, "quota": _quota, "keys": _keys}
+    special = {"annotations": _annotations, "labels": _labels, "quota": _quota, "keys": _keys}
     if role in special:
         return special[role]
 
@@ -320,6 +321,16 @@ def _text(role: str, text: str, visit: Visit) -> str:
     if role == "value" and _ZONES_SEPARATOR in text:
         return _ZONES_SEPARATOR.join(_text(role, part, visit) for part in text.split(_ZONES_SEPARATOR))
     return visit(role, text)
+
+
+def _labels(value: Any, visit: Visit) -> Any:
+    """Label values; the label of the plugin Coscheduling names a group."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _text("group" if key == COSCHEDULING_LABEL else "value", item, visit) if isinstance(item, str) else item
+        for key, item in value.items()
+    }
 
 
 def _annotations(value: Any, visit: Visit) -> Any:

@@ -228,7 +228,8 @@ class _Pods:
             state = {"status": RUNNING if last is None else PLACED, "node": pod.spec.node_name, "devices": devices}
             return {**state, "zone": "" if node is None else node.labels.get(ZONE, "")}
         name = pod.spec.scheduler_name
-        if pod.metadata.uid in self._gated:
+        # A pod that was tried is pending, also while PreEnqueue delays its next attempt.
+        if pod.metadata.uid in self._gated and last is None:
             status = self._profiles[name].pre_enqueue(self._gated[pod.metadata.uid])
             return {"status": GATED, "message": "" if status is None else status.message}
         if name not in self._profiles:
