@@ -143,6 +143,29 @@ def _check_group(api: KubeApi, namespace: str) -> None:
     wait_until(lambda: all(outcome(api, f"m{number}", namespace) == "a" for number in range(3)), what="the group")
 
 
+@pytest.mark.usefixtures("permitted", "defined")
+def test_groups_of_coscheduling_are_scheduled_whole(
+    kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan
+) -> None:
+    """With --coscheduling and no plugin: members wait for the group and for each other, and hold no room meanwhile."""
+    start_stowplan("--coscheduling")
+    kube_api.create(node("a", cpu="2"))
+    members = [guaranteed(f"m{number}", namespace, "1") for number in range(3)]
+    for member in members:
+        member["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "g"}
+    kube_api.create_all(members[:2])
+    metadata = {"name": "g", "namespace": namespace}
+    group = {"apiVersion": CUSTOM[2].api_version, "kind": CUSTOM[2].wire_name, "metadata": metadata}
+    kube_api.create({**group, "spec": {"minMember": 3}})
+    kube_api.create(members[2])
+    wait_for(kube_api, "m0", namespace, "pod group is unschedulable, waiting for minCount pods from a gang")
+    wait_for(kube_api, "m2", namespace, "1 Insufficient cpu")
+    kube_api.create(guaranteed("plain", namespace, "1500m"))
+    wait_for(kube_api, "plain", namespace, "a")
+    kube_api.create(node("b", cpu="4"))
+    wait_until(lambda: all(outcome(kube_api, f"m{number}", namespace) == "b" for number in range(3)), what="the group")
+
+
 @pytest.mark.usefixtures("permitted")
 def test_without_the_kinds_and_metrics_there_is_one_line_each(
     kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan

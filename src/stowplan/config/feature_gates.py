@@ -67,6 +67,38 @@ COSCHEDULING = "stowplan.coscheduling"
 """Whether PodGroups of scheduling.x-k8s.io/v1alpha1 are scheduled as gangs. A switch of our own, not a feature gate."""
 COSCHEDULING_GATES = {GENERIC_WORKLOAD: True, GANG_SCHEDULING: True, COSCHEDULING: True}
 
+STALE_ANTI_AFFINITY = "stale-anti-affinity"
+EAGER_EVICTION = "eager-eviction"
+OWN_MEMBERS = "own-members"
+UNRESERVED_ROOM = "unreserved-room"
+INCOMPLETE_GANGS = "incomplete-gangs"
+WAITING_NOMINATIONS = "waiting-nominations"
+
+GROUP_DIFFERENCES = {
+    STALE_ANTI_AFFINITY: "required anti-affinity of a member is ignored for the members after it on most nodes",
+    EAGER_EVICTION: "members preempt although their gang does not fit anyway",
+    OWN_MEMBERS: "a group may evict its own running members",
+    UNRESERVED_ROOM: "room that is made for a group as a whole is reserved for no pod",
+    INCOMPLETE_GANGS: "members hold their room for up to five minutes after another member failed",
+    WAITING_NOMINATIONS: "members are nominated to their nodes while the gang is completed",
+}
+"""Behaviour of kube-scheduler v1.36 with pod groups that can be switched on: --kube-scheduler-group-behavior."""
+
+
+def group_difference(name: str) -> str:
+    """The switch in a release, which is not a feature gate."""
+    return f"stowplan.groups.{name}"
+
+
+def group_differences(names: Iterable[str]) -> dict[str, bool]:
+    """Switches by name. Raises ConfigError for an unknown name."""
+    for name in names:
+        if name not in GROUP_DIFFERENCES:
+            known = ", ".join(GROUP_DIFFERENCES)
+            raise ConfigError(f"--kube-scheduler-group-behavior: unknown behavior {name!r}; known are {known}")
+    return {group_difference(name): True for name in names}
+
+
 _DEPENDENCIES = {
     GANG_SCHEDULING: (GENERIC_WORKLOAD,),
     TOPOLOGY_AWARE: (GENERIC_WORKLOAD,),

@@ -93,9 +93,11 @@ class Options:
     max_namespace_share: float = 0.2
     """Share of the scheduling loop's time for a namespace with expensive pods; 0 and 1 set no limit."""
     explain_events: bool = False
+    """Whether events and conditions of pods without a node start with an explanation; a profile may override it."""
     coscheduling: bool = False
     """Whether PodGroups of scheduling.x-k8s.io/v1alpha1 are scheduled as gangs."""
-    """Whether events and conditions of pods without a node start with an explanation; a profile may override it."""
+    group_behavior: tuple[str, ...] = ()
+    """Names of `GROUP_DIFFERENCES`."""
     web: bool = False
     """Whether the page is served at /ui/."""
     plugins: tuple[str, ...] = ()

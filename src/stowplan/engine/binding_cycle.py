@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from stowplan import logs
 from stowplan.cache.cluster import CacheError
 from stowplan.config import Duration
+from stowplan.config.feature_gates import WAITING_NOMINATIONS, group_difference
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.requeue import AttemptFailure, FailureHandler
 from stowplan.engine.state import Attempt, EngineState
@@ -62,6 +63,7 @@ class BindingCycles:
         self._nominates = state.cluster.release.has("NominatedNodeNameForExpectation")
         """Whether a pod whose binding takes time is nominated to its node. Earlier API servers do not clear the
         nomination of a bound pod."""
+        self._nominates_gangs = state.cluster.release.has(group_difference(WAITING_NOMINATIONS))
         self.gangs: Gangs | None = None
         """Set with the feature gate GenericWorkload."""
 
@@ -187,7 +189,9 @@ class BindingCycles:
         status, pre_binds = run_pre_flights(points.pre_bind, *args)
         self._point_ran(attempt, "PreBindPreFlight", status if status is not None or pre_binds else _SKIPPED, began)
         # Members of a gang wait for the others of the same cycle, which takes no time.
-        takes_time = pre_binds or (waiting is not None and list(waiting.reasons) != [GANG_PLUGIN])
+        takes_time = pre_binds or (
+            waiting is not None and (self._nominates_gangs or list(waiting.reasons) != [GANG_PLUGIN])
+        )
         if status is None and self._nominates and takes_time:
             state.outbox.append(PatchStatus(pod, None, attempt.node_name))
         if waiting is not None:

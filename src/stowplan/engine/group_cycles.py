@@ -7,6 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stowplan.config.feature_gates import (
+    EAGER_EVICTION,
+    INCOMPLETE_GANGS,
+    OWN_MEMBERS,
+    STALE_ANTI_AFFINITY,
+    UNRESERVED_ROOM,
+    WAITING_NOMINATIONS,
+    group_difference,
+)
 from stowplan.engine.binding_cycle import BindingCycles
 from stowplan.engine.group_conditions import GroupConditions
 from stowplan.engine.preemption import GROUP_NODE, PlannedEviction, Preemptions
@@ -48,6 +57,10 @@ class GroupSchedulingCycles(SchedulingCycles):
         """Whether members of a group are being bound, of which some are not assumed yet."""
         bindings.gangs = self
 
+    def _as_upstream(self, difference: str) -> bool:
+        """Whether that behaviour of kube-scheduler is reproduced."""
+        return self._state.cluster.release.has(group_difference(difference))
+
     def _schedule(self, queued: QueuedPodInfo) -> None:
         key = group_key(queued.pod)
         if key is None:
@@ -81,7 +94,13 @@ class GroupSchedulingCycles(SchedulingCycles):
         state.observer.group_attempt_started(group, members)
         state.deciding = True
         try:
-            decision = GroupCycle(profile, group, spares_members=True, in_parallel=True).decide()
+            decision = GroupCycle(
+                profile,
+                group,
+                spares_members=not self._as_upstream(OWN_MEMBERS),
+                stale_affinity=self._as_upstream(STALE_ANTI_AFFINITY),
+                in_parallel=True,
+            ).decide()
         except Exception as bug:
             status = failure(f"internal error: {type(bug).__name__}: {bug}")
             self._observe(profile, members, {}, status)
@@ -123,7 +142,9 @@ class GroupSchedulingCycles(SchedulingCycles):
                 binding.append(queued)
             else:
                 failed.append((queued, self._with_nomination(decision, outcome)))
-        if decision.result == "waiting_on_preemption":
+        if decision.result == "waiting_on_preemption" or (
+            decision.result == "unschedulable" and self._as_upstream(EAGER_EVICTION)
+        ):
             self._preempt(decision)
         self._requeue(failed, frozenset() if decision.search is None else decision.search.rejectors)
         if binding:
@@ -145,6 +166,8 @@ class GroupSchedulingCycles(SchedulingCycles):
         state, bindings = self._state, self._bindings
         cluster, observer = state.cluster, state.observer
         group, rules = cluster.pod_groups.get(*key), cluster.pod_groups.rules(*key)
+        if self._as_upstream(WAITING_NOMINATIONS):
+            return False
         if group is None or rules is None or group.scheduled_count + len(binding) < (rules.min_count or 0):
             return False
         templates = {queued.pod.template: decision.profile for queued, decision in zip(binding, decisions, strict=True)}
@@ -176,11 +199,12 @@ class GroupSchedulingCycles(SchedulingCycles):
         """Requeues members as a unit: events that could help any member that plugins rejected, in any placement, wake
         all of them. Of equal members, events wake the first. `rejectors` are those of all placements."""
         union = rejectors.union(*(outcome.rejectors for _, outcome in failed))
+        all_placed = not any(outcome.rejectors for _, outcome in failed)  # In the first placement.
         self._queue.share_backoff([queued for queued, _ in failed])
         leading: set[object] = set()
         for queued, outcome in failed:
             assert outcome.status is not None
-            own = outcome.rejectors | rejectors if outcome.rejectors else frozenset[str]()
+            own = outcome.rejectors | rejectors if outcome.rejectors or all_placed else frozenset[str]()
             kind = (queued.pod.template, own)
             queued.follows_group = bool(union) and (not own or kind in leading)
             leading.add(kind)
@@ -201,6 +225,8 @@ class GroupSchedulingCycles(SchedulingCycles):
     # Preemption
     def _with_nomination(self, decision: GroupDecision, outcome: MemberOutcome) -> MemberOutcome:
         """Members keep the nodes that are being made free for them until all victims of their group are gone."""
+        if self._as_upstream(UNRESERVED_ROOM):
+            return outcome
         node_name = decision.nominations.get(outcome.pod.uid)
         if node_name is not None:
             return outcome._replace(nominated=node_name)
@@ -219,7 +245,7 @@ class GroupSchedulingCycles(SchedulingCycles):
 
     def _preempt(self, decision: GroupDecision) -> None:
         """Evicts the victims of the group, or of its members. A group that does not fit although they preempt does not
-        get here: nothing is evicted for it."""
+        get here, unless EAGER_EVICTION is on: nothing is evicted for it."""
         rules, members = decision.group.rules, decision.group.members
         uid = "" if rules is None else rules.uid
         evictions = [PlannedEviction(victim, members[0], GROUP_NODE, uid) for victim in decision.victims]
@@ -227,6 +253,8 @@ class GroupSchedulingCycles(SchedulingCycles):
             preemption = result.decision.preemption
             if result.requires_preemption and preemption is not None:
                 evictions += [PlannedEviction(each, result.pod, preemption.node_name) for each in preemption.victims]
+        if not evictions:
+            return
         self._victims[decision.group[:2]] = {each.victim.uid for each in evictions}
         self._preemptions.start_for_group(members, evictions)
 
@@ -239,7 +267,7 @@ class GroupSchedulingCycles(SchedulingCycles):
     def check_member(self, pod: Pod) -> Status | None:
         """Members may have failed, or the PodGroup may have changed, while Permit plugins ran."""
         key = group_key(pod)
-        if key is None or not self._enforces(pod) or self._is_complete(key):
+        if key is None or not self._enforces(pod) or self._is_complete(key) or self._as_upstream(INCOMPLETE_GANGS):
             return None
         return Status(Code.Unschedulable, INCOMPLETE, plugin=GANG_PLUGIN)
 
@@ -255,7 +283,7 @@ class GroupSchedulingCycles(SchedulingCycles):
                 continue
             if complete:
                 waiting.allow(GANG_PLUGIN)
-            else:
+            elif not self._as_upstream(INCOMPLETE_GANGS):
                 waiting.reject(GANG_PLUGIN, INCOMPLETE)
 
     def _is_complete(self, key: GroupKey) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.builders import Json, make, member, node, pod, pod_group
+from tests.builders import HOSTNAME, Json, away, make, member, node, pod, pod_group, term
 from tests.builders.engine_host import Host
 from tests.unit.plugins.dynamic_resources.devices import CLASS, claim, devices
 
@@ -15,10 +15,17 @@ from stowplan.api.pod_group import COSCHEDULING_LABEL, POD_GROUP_SCHEDULED
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.feature_gates import (
     COSCHEDULING_GATES,
+    EAGER_EVICTION,
     GANG_SCHEDULING,
     GENERIC_WORKLOAD,
+    INCOMPLETE_GANGS,
+    OWN_MEMBERS,
+    STALE_ANTI_AFFINITY,
     TOPOLOGY_AWARE,
+    UNRESERVED_ROOM,
+    WAITING_NOMINATIONS,
     WORKLOAD_PREEMPTION,
+    group_difference,
 )
 from stowplan.config.releases import LATEST, RELEASES
 from stowplan.engine.observer import Observer
@@ -29,6 +36,7 @@ from stowplan.framework import (
     EmitEvent,
     Evict,
     Failure,
+    PatchStatus,
     Plugin,
     Pod,
     QueuedPodInfo,
@@ -392,6 +400,20 @@ def test_events_that_help_in_any_placement_wake_a_group(racks: int) -> None:
     assert bound(made) == {"g-0": f"n{racks - 1}", "g-1": f"n{racks - 1}"}
 
 
+def test_a_group_short_in_one_placement_is_woken_by_events_of_another() -> None:
+    """In the first rack the member passes, but the gang is short of a gated member; the other rack rejects."""
+    taint = {"key": "k", "effect": "NoSchedule"}
+    gated = member("g-gated", schedulingGates=[{"name": "later"}], **CPU)
+    racks = [node("n0", cpu=2, labels={"rack": "r0"}), node("n1", cpu=2, labels={"rack": "r1"}, taints=[taint])]
+    made = host(*racks, group(min_count=2, rack="rack"), *members(1), gated, gates=(GANG_SCHEDULING, TOPOLOGY_AWARE))
+    made.schedule()
+    assert bound(made) == {}
+    made.delete(gated)
+    made.put(member("g-1", **CPU))
+    made.advance(30)
+    assert set(bound(made)) == {"g-0", "g-1"}
+
+
 class PermitWaits(Observer):
     """Counts the members that waited at Permit."""
 
@@ -425,3 +447,67 @@ def test_a_member_whose_binding_fails_is_tried_again() -> None:
     made.pass_time(made.clock.now + 10)
     made.schedule()
     assert set(bound(made)) == {"g-0", "g-1", "g-2"}
+
+
+# Behaviour of kube-scheduler, switched on one by one
+def test_as_kube_scheduler_members_preempt_for_a_gang_that_does_not_fit() -> None:
+    made = host(node("n", cpu=4), *low(4), gates=(GANG_SCHEDULING, group_difference(EAGER_EVICTION)))
+    made.put(group(min_count=5), *members(5, priority=10))
+    made.schedule()
+    assert [each for each in made.done if isinstance(each, Evict)]
+
+
+def test_as_kube_scheduler_a_group_evicts_its_own_members() -> None:
+    gates = (GANG_SCHEDULING, WORKLOAD_PREEMPTION, group_difference(OWN_MEMBERS))
+    made = host(node("n", cpu=2), group(min_count=1, priority=10), gates=gates)
+    made.put(*members(2))
+    made.schedule()
+    made.put(member("g-new", **CPU))
+    made.settle()
+    made.engine.schedule_one()
+    assert [each.pod.name for each in made.take() if isinstance(each, Evict)]
+
+
+def test_as_kube_scheduler_room_for_a_group_is_reserved_for_no_pod() -> None:
+    gates = (GANG_SCHEDULING, WORKLOAD_PREEMPTION, group_difference(UNRESERVED_ROOM))
+    made = host(node("n", cpu=4), *low(4), gates=gates, grace=30.0)
+    made.put(group(min_count=3, priority=10), *members(3, priority=10))
+    made.schedule()
+    assert len({each.pod.name for each in made.done if isinstance(each, Evict)}) == 3
+    found = [made.world.get(api.Pod, f"g-{i}", "default") for i in range(3)]
+    assert [each.status.nominated_node_name for each in found if each is not None] == [""] * 3
+
+
+def test_as_kube_scheduler_earlier_members_have_no_anti_affinity() -> None:
+    gates = (GANG_SCHEDULING, group_difference(STALE_ANTI_AFFINITY))
+    made = host(node("n", cpu=4), group(min_count=2), gates=gates)
+    made.put(member("g-0", labels={"app": "a"}, affinity=away(term(HOSTNAME)), **CPU))
+    made.put(member("g-1", labels={"app": "a"}, **CPU))
+    made.schedule()
+    assert len(bound(made)) == 2
+
+
+def test_as_kube_scheduler_members_wait_for_one_that_was_deleted() -> None:
+    gates = (GANG_SCHEDULING, group_difference(INCOMPLETE_GANGS))
+    made = host(node("n", cpu=4), group(min_count=2), *members(2), plugins={"Slow": SlowPermit}, slow=True, gates=gates)
+    made.settle()
+    made.engine.schedule_one()
+    calls = [each for each in made.take() if isinstance(each, Call)]
+    made.do(calls[0])
+    made.delete(group(min_count=2))
+    assert made.engine.cluster.pods
+    made.schedule()
+    assert not any(each.message == "pod group is incomplete" for each in _conditions(made))
+
+
+def _conditions(made: Host) -> list[api.Condition]:
+    return [it for each in made.world.all(api.Pod) for it in each.status.conditions]
+
+
+def test_as_kube_scheduler_members_that_wait_are_nominated() -> None:
+    gates = (GANG_SCHEDULING, group_difference(WAITING_NOMINATIONS))
+    made = host(node("n", cpu=4), group(min_count=3), *members(3), gates=gates)
+    made.settle()
+    made.engine.schedule_one()
+    patches = [each for each in made.take() if isinstance(each, PatchStatus)]
+    assert [each.nominated_node_name for each in patches] == ["n", "n"]

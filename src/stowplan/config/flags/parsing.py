@@ -20,7 +20,7 @@ from stowplan.config import (
 )
 from stowplan.config.conversion import InsecureServing, PolicySource
 from stowplan.config.errors import Problems
-from stowplan.config.feature_gates import COSCHEDULING_GATES, parse_gates
+from stowplan.config.feature_gates import COSCHEDULING_GATES, group_differences, parse_gates
 from stowplan.config.files import read_file, read_policy_file
 from stowplan.config.flags import deprecated_flags
 from stowplan.config.flags.checks import check_options, emulated_release, metric_options
@@ -59,6 +59,7 @@ def parse(
     release = release.with_gates(gates)
     if line["coscheduling"]:
         release = release.with_gates(COSCHEDULING_GATES)
+    release = release.with_gates(group_differences(line["kube-scheduler-group-behavior"]))
     options = Options(
         config=default_configuration(release),
         emulates=bool(line["emulated-version"]),

@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from stowplan.config import Duration, default_configuration
+from stowplan.config.feature_gates import GROUP_DIFFERENCES
 from stowplan.config.flags.values import (
     BOOL,
     CERTIFICATES,
@@ -127,6 +128,13 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "coscheduling",
             "Schedule pods with the label scheduling.x-k8s.io/pod-group as gangs, by the minMember of their PodGroup "
             "of scheduling.x-k8s.io/v1alpha1, the custom resource of the plugin Coscheduling.",
+        ),
+        option(
+            "kube-scheduler-group-behavior",
+            LIST,
+            "group_behavior",
+            "Behavior of kube-scheduler v1.36 with pod groups to reproduce, although it breaks a constraint or evicts "
+            f"pods in vain: {', '.join(GROUP_DIFFERENCES)}.",
         ),
         option(
             "web",

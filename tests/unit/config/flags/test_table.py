@@ -30,6 +30,7 @@ def test_every_flag_of_kube_scheduler_is_there_and_those_about_plugins() -> None
         "plugin-call-timeout",
         "max-namespace-share",
         "coscheduling",
+        "kube-scheduler-group-behavior",
         "explain-events",
         "web",
         "extender-timeouts",
