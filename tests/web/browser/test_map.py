@@ -53,6 +53,42 @@ def test_colour_of_a_cell_is_the_step_of_the_ramp(page: Page) -> None:
     assert result[1], result
 
 
+MANY_NODES = """async (number) => {
+  const { takeMap } = await import('./static/store.js');
+  const { showCell } = await import('./static/map.js');
+  const { map } = stowplan;
+  const all = (value) => ({ all: value });
+  const used = Array.from({ length: number }, (_, i) => (i * 7919) % 1000);
+  const zone = { values: ['a', 'b'], index: used.map((_, i) => i % 3 ? 0 : 1) };
+  takeMap({ epoch: 'many', revision: 1, time: 0, resources: ['cpu'], nodes: {
+    name: used.map((_, i) => `node-${i}`), labels: { 'topology.kubernetes.io/zone': zone }, flags: all(0), created: all(0),
+    allocatable: { cpu: all(1000) }, requested: { cpu: used } } });
+  const frames = async () => { for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame); };
+  await frames();
+  const [slot] = map.layout.blocks[0].slots;
+  const place = map.centre(slot).map((v) => Math.round(v * map.scale));
+  const pixel = [...map.ctx.getImageData(...place, 1, 1).data.slice(0, 3)];
+  const whole = { side: map.side, legend: document.getElementById('legend').textContent, shown: map.visible.length,
+    pixel: '#' + pixel.map((v) => v.toString(16).padStart(2, '0')).join(''),
+    mean: map.layout.tiles.list[0].slots.reduce((sum, s) => sum + used[s] / 1000, 0) / 4, ramp: map.ramp,
+    paint: map.paints.at(-1), found: map.at(...map.centre(slot)) === slot };
+  showCell(slot, 40);
+  await frames();
+  return [whole, { side: map.side, legend: document.getElementById('legend').textContent }];
+}"""
+
+
+def test_cells_of_very_many_nodes_are_averaged_until_they_are_near(visit: Callable[..., Visit]) -> None:
+    whole, near = visit().page.evaluate(MANY_NODES, 40_000)
+    assert whole["shown"] == 40_000
+    assert whole["side"] == 2
+    assert "a cell is 4 nodes" in whole["legend"]
+    assert whole["pixel"] == whole["ramp"][int(whole["mean"] * 32)]
+    assert whole["found"], "the pointer finds single nodes"
+    assert near["side"] == 1
+    assert "a cell is" not in near["legend"]
+
+
 def test_hover_shows_the_card_of_the_node(page: Page) -> None:
     name = first_node(page)
     page.mouse.move(*place_of(page, name))

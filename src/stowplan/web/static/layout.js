@@ -1,6 +1,7 @@
 // The layout of the map: groups of the first label side by side, groups of the second below each other, a cell a node.
 // A place has two parts: cells, which zoom, and pixels of headings and gaps, which do not.
 import { naturalOrder } from './format.js';
+import { MAX_CELLS } from './map_tiles.js';
 
 export const HEADING_PIXELS = 38;
 export const BLOCK_HEADING_PIXELS = 20;
@@ -9,6 +10,7 @@ const BLOCK_GAP_PIXELS = 10;
 const MAX_EXTRA_GAP_PIXELS = 26;
 const MIN_COLUMN_PIXELS = 104;
 const MIN_PITCH_PIXELS = 3;
+const MIN_TILED_PITCH_PIXELS = 1; // of maps with more cells than are painted by themselves
 const MAX_PITCH_PIXELS = 240;
 const SCROLLED_PITCH_PIXELS = 12; // where headings alone are higher than the view
 const MARGIN_PIXELS = 18;
@@ -65,14 +67,16 @@ function alignBlocks(columns) {
 export function layOut(columns, width, height, scale) {
   const inner = { width: width - 2 * MARGIN_PIXELS, height: height - MARGIN_PIXELS };
   const shelves = shelve(columns, Math.max(1, Math.floor(inner.width / MIN_COLUMN_PIXELS)));
-  let low = Math.ceil(MIN_PITCH_PIXELS * scale);
+  const nodes = columns.reduce((sum, column) => sum + column.slots.length, 0);
+  const least = Math.ceil((nodes > MAX_CELLS ? MIN_TILED_PITCH_PIXELS : MIN_PITCH_PIXELS) * scale);
+  let low = least;
   let high = Math.floor(MAX_PITCH_PIXELS * scale);
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     if (fits(shelves, middle / scale, inner)) low = middle;
     else high = middle - 1;
   }
-  const tooMany = low === Math.ceil(MIN_PITCH_PIXELS * scale) && !fits(shelves, low / scale, inner);
+  const tooMany = low === least && !fits(shelves, low / scale, inner);
   return place(shelves, tooMany ? Math.ceil(SCROLLED_PITCH_PIXELS * scale) / scale : low / scale, inner);
 }
 

@@ -4,6 +4,7 @@ import { ramp, themeTokens } from './colours.js';
 import { byId } from './dom.js';
 import { groupSlots, layOut, neighbour, offsetsNear, slotAt } from './layout.js';
 import { CARDS_FROM, paintMap } from './map_paint.js';
+import { tileSide } from './map_tiles.js';
 import { loadPods } from './pods.js';
 import { labelOf, liveSlots, publish, store, subscribe } from './store.js';
 
@@ -15,7 +16,7 @@ const LOAD_PODS_FROM = 50;
 export const map = {
   canvas: null, ctx: null, width: 0, height: 0, scale: 1, layout: null, zoom: 1, x: 0, y: 0, size: 8, tokens: null,
   ramp: [], colouring: null, mode: 'fullest', groups: ['', ''], hover: -1, cursor: -1, selected: new Set(),
-  xs: new Float32Array(0), ys: new Float32Array(0), shown: new Uint8Array(0), visible: [], flashes: new Map(),
+  xs: new Float32Array(0), ys: new Float32Array(0), shown: new Uint8Array(0), visible: [], side: 1, flashes: new Map(),
   paints: [], at: slotAtPoint, centre: centreOf,
 };
 let frame = 0;
@@ -153,6 +154,10 @@ function place() {
     if (shown) visible.push(slot);
   }
   map.visible = visible;
+  const side = tileSide(visible.length, size);
+  if (side === map.side) return;
+  map.side = side;
+  publish('colouring');
 }
 
 function slotAtPoint(x, y) {

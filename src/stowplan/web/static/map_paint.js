@@ -2,21 +2,24 @@
 import { rampStep } from './colours.js';
 import { MAX_COLUMNS, paintCards, shownResources } from './map_cards.js';
 import { paintLabels } from './map_labels.js';
+import { paintTiles } from './map_tiles.js';
 import { CORDONED, NOT_READY, share, store } from './store.js';
 
 export const ONE_COLOUR_BELOW = 6;
 export const COLUMNS_FROM = 24;
 export const CARDS_FROM = 58;
 
-/** Paints everything. `view` has ctx, size, scale, width, height, xs, ys, visible, colouring, tokens, layout, dimmed. */
+/** Paints everything. `view` has ctx, size, scale, width, height, xs, ys, visible, colouring, tokens, layout, dimmed, side. */
 export function paintMap(view) {
   const { ctx, tokens, scale } = view;
   ctx.setTransform(scale, 0, 0, scale, 0, 0);
   ctx.fillStyle = tokens.ground;
   ctx.fillRect(0, 0, view.width, view.height);
-  view.gap = view.size < 4 ? 0 : view.size < COLUMNS_FROM ? 1 : Math.min(6, Math.round(view.size / 11));
+  const pitch = view.size * view.side;
+  view.gap = pitch < 4 ? 0 : pitch < COLUMNS_FROM ? 1 : Math.min(6, Math.round(view.size / 11));
   view.inner = view.size - view.gap;
-  if (view.size >= CARDS_FROM) paintCards(view);
+  if (view.side > 1) paintTiles(view);
+  else if (view.size >= CARDS_FROM) paintCards(view);
   else if (view.size >= COLUMNS_FROM && view.colouring.level) paintColumns(view);
   else paintCells(view);
   paintFlags(view);

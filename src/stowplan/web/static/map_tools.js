@@ -87,7 +87,8 @@ function legend() {
   if (!map.colouring) return;
   const { legend: shown } = map.colouring;
   byId('legend').classList.toggle('items', !shown.ramp);
-  replaceChildren(byId('legend'), shown.ramp ? rampLegend(shown) : itemLegend(shown));
+  replaceChildren(byId('legend'), shown.ramp ? rampLegend(shown) : itemLegend(shown),
+    map.side > 1 && el('span', { class: 'key' }, `a cell is ${map.side * map.side} nodes`));
 }
 
 function rampLegend(shown) {
