@@ -18,8 +18,9 @@ from stowplan.config.releases import LATEST, Release
 from stowplan.errors import InputError
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.input import SIMULATED
+from stowplan.simulator.input.anonymization import anonymized
 from stowplan.simulator.input.apply import LiveObjects
-from stowplan.simulator.input.snapshot_file import decode_snapshot
+from stowplan.simulator.input.snapshot_file import decode_snapshot, encode_snapshot, make_header, sanitized
 
 
 class LiveCluster(NamedTuple):
@@ -78,6 +79,15 @@ def read_snapshot(file: str, *, schedulers: Collection[str], max_bytes: int, pro
         raise problem if str(problem).startswith(f"{name}:") else InputError(f"{name}: {problem}") from problem
     live = LiveObjects(items, schedulers, header.namespace or DEFAULT_NAMESPACE)
     return LiveCluster(live, {}, [], header.taken_at_seconds, f"snapshot {shown(file)}")
+
+
+def anonymized_cluster(cluster: LiveCluster, schedulers: Collection[str]) -> LiveCluster:
+    """The same objects with other names, as `stowplan snapshot --anonymize` writes them."""
+    header = make_header(cluster.taken_at, "", "")
+    content = encode_snapshot(header, anonymized(sanitized(cluster.live.items)), compress=False)
+    items = decode_snapshot(content, len(content)).items
+    live = LiveObjects(items, schedulers, DEFAULT_NAMESPACE)
+    return LiveCluster(live, {}, cluster.notes, cluster.taken_at, "anonymized snapshot")
 
 
 def _notes(snapshot: Snapshot) -> list[str]:

@@ -130,7 +130,7 @@ async def _answers(source: StateSource, more: dict[str, Any], pod: str) -> dict[
         "queue": await source.queue(),
     }
     if source.run is not None:
-        answers["run/events"] = await source.run_events(0)
+        await _add_events(source, answers)
     if source.history is not None:
         answers["history"] = source.history.since(-1.0)
     names = (
@@ -150,6 +150,12 @@ async def _answers(source: StateSource, more: dict[str, Any], pod: str) -> dict[
         features.append("compare")
     answers["hello"] = replace(await source.hello(), features=features)
     return {**answers, **more}
+
+
+async def _add_events(source: StateSource, answers: dict[str, Any]) -> None:
+    answers["run/events"] = found = await source.run_events(0)
+    while (first := found.first + len(found.dt)) < found.total:
+        answers[f"run/events?from={first}"] = found = await source.run_events(first)
 
 
 async def _add_group(source: StateSource, answers: dict[str, Any], group: ListedGroup, pods: dict[str, None]) -> None:

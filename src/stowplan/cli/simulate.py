@@ -72,6 +72,9 @@ EXIT_SOME_PENDING = 3
 @click.option(
     "--watch", "watched", is_flag=True, help="Show the cluster while its pods are scheduled, before the result."
 )
+@click.option(
+    "--anonymize", is_flag=True, help="With --from or --from-cluster: replace names, as 'stowplan snapshot' does."
+)
 @click.option("--all", "everything", is_flag=True, help="In tables: list every pod, node and victim.")
 @click.option("--by", default="", metavar="LABEL", help="Show the use of nodes by this label, such as zone or pool.")
 @click.option(
@@ -97,6 +100,7 @@ def simulate(
     output: str,
     out: str,
     watched: bool,
+    anonymize: bool,
     everything: bool,
     by: str,
     all_scores: bool,
@@ -192,6 +196,7 @@ def simulate(
             "--from": snapshot,
             "--from-cluster": from_cluster,
             "--watch": watched,
+            "--anonymize": anonymize,
             "--by": by,
             "--emulated-version": release,
         }
@@ -211,7 +216,8 @@ def simulate(
     login = (kubeconfig, context) if from_cluster else None
     config = load_config(config_file, registered, effective_release(release, login))
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
-    source = StateOptions(names, cluster, snapshot, InputOptions(namespace, strict, hpa), max_input_size * 2**20)
+    given_options = InputOptions(namespace, strict, hpa)
+    source = StateOptions(names, cluster, snapshot, given_options, max_input_size * 2**20, anonymize)
     timeline = RunTimeline(by_attempts=True) if output == "html" else None
     options = RunOptions(
         seed, _examine(output, all_scores), always=True, watch=_watch if watched else None, timeline=timeline

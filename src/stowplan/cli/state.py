@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from stowplan import api
 from stowplan._version import __version__
-from stowplan.cli.live_cluster import LiveCluster, read_cluster, read_snapshot
+from stowplan.cli.live_cluster import LiveCluster, anonymized_cluster, read_cluster, read_snapshot
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import MAX_INPUT_BYTES, STDIN, opened, read
 from stowplan.config import KubeSchedulerConfiguration
+from stowplan.errors import InputError
 from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.explanation import AsOf
 from stowplan.insight.insight import Insight
@@ -60,6 +61,8 @@ class StateOptions(NamedTuple):
     input_options: InputOptions = InputOptions()
     max_input_bytes: int = MAX_INPUT_BYTES
     """The allowed size of a file."""
+    anonymize: bool = False
+    """Replace the names of the cluster or snapshot."""
     default_config: bool = True
     """Whether the configuration is the default one, for `AsOf.by`."""
 
@@ -231,9 +234,13 @@ class _Loader:
                 source.snapshot, schedulers=schedulers, max_bytes=source.max_input_bytes, progress=progress
             )
         else:
+            found = None
+        if source.anonymize and (found is None or source.names):
+            raise InputError("--anonymize needs --from or --from-cluster, without manifests")
+        if found is None:
             return None
         self._notes += found.notes
-        return found
+        return anonymized_cluster(found, schedulers) if source.anonymize else found
 
     def _run(self, simulation: Simulation, recorder: RunRecorder, given: Input) -> None:
         populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)

@@ -59,7 +59,9 @@ def recorded_decisions() -> RunOptions:
 def _shown(state: State) -> Shown:
     kind: SourceKind = "simulation" if state.ran else "snapshot" if state.source.snapshot else "cluster"
     names = [name.rpartition("/")[2] or name for name in (state.source.snapshot, *state.source.names) if name]
-    if state.live is not None and state.source.cluster is not None:
+    if state.live is not None and state.source.anonymize:
+        names = [state.live.name]
+    elif state.live is not None and state.source.cluster is not None:
         names.insert(0, state.live.name)
     timeline = state.recorder.timeline
     start = 0.0 if not state.ran or state.live is not None else EPOCH if timeline is None else timeline.start

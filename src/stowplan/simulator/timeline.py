@@ -38,6 +38,8 @@ from stowplan.web.wire import (
 )
 
 MAX_SAMPLES = 1024
+MAX_ANSWER_EVENTS = 500_000
+"""Of one answer: its JSON has 8 MB."""
 _FIRST_SAMPLE_SECONDS = 0.05
 _WAIT_BOUNDS = tuple(0.1 * 1.5**power for power in range(40))
 _PENDING, _NOT_THERE = -1, -2
@@ -218,9 +220,10 @@ class RunTimeline:
         history.marks.extend(self._marks)
 
     def events(self, mirror: Mirror, first: int = 0) -> RunEvents:
-        """All events from a number on, for the columns of a mirror."""
-        milliseconds = [round(time * 1000) for time in self._time]
-        before = [0, *milliseconds][:-1]
+        """Events from a number on, at most MAX_ANSWER_EVENTS, for the columns of a mirror."""
+        end = first + MAX_ANSWER_EVENTS
+        milliseconds = [round(time * 1000) for time in self._time[first:end]]
+        before = [round(self._time[first - 1] * 1000) if first and milliseconds else 0, *milliseconds]
         return RunEvents(
             epoch=mirror.epoch,
             first=first,
@@ -228,14 +231,14 @@ class RunTimeline:
             unit=self.unit,
             end=self.now,
             plays=self._plays,
-            dt=[now - then for now, then in zip(milliseconds[first:], before[first:], strict=True)],
-            kind=self._kind[first:].tolist(),
-            pod=self._pod[first:].tolist(),
-            node=self._node[first:].tolist(),
-            nodes=list(self._nodes),
+            dt=[now - then for now, then in zip(milliseconds, before[:-1], strict=True)],
+            kind=self._kind[first:end].tolist(),
+            pod=self._pod[first:end].tolist(),
+            node=self._node[first:end].tolist(),
+            nodes=[] if first else list(self._nodes),
             lost=self._lost(mirror),
-            start=column(self._first.tolist()),
-            reasons=list(self._reasons),
+            start=[] if first else column(self._first.tolist()),
+            reasons=[] if first else list(self._reasons),
             marks=self._marks,
         )
 

@@ -336,7 +336,11 @@ BOUND, GONE, JOINED, LEFT, FAILED, EVICTED, CREATED = range(7)
 
 
 class RunEvents(WireStruct, frozen=True):
-    """`run/events?from=`: what happened in a simulation or recording, as columns. Its pods are those of `pods`."""
+    """`run/events?from=`: what happened in a simulation or recording, as columns. Its pods are those of `pods`.
+
+    A long run is read in several answers, until `first` and the number of events make `total`. The first one has what
+    belongs to the whole run: `nodes`, `start` and `reasons`; those of the others are empty.
+    """
 
     epoch: str
     first: int

@@ -90,6 +90,31 @@ def test_reports(arguments: str, status: int, start: str, path: str, text: str, 
         assert run(arguments, tmp_path).stdout_bytes == result.stdout_bytes
 
 
+def test_an_anonymized_report_has_none_of_the_names(tmp_path: Path) -> None:
+    manifests, file = tmp_path / "cluster.yaml", tmp_path / "secret-project.json"
+    manifests.write_text(CLUSTER.replace("name: ant", "name: aardvark").replace("nodeName: ant", "nodeName: aardvark"))
+    for command in (["snapshot", str(file), "-f", str(manifests)], ["simulate", "--from", str(file)]):
+        result = CliRunner().invoke(cli, command + ([] if command[0] == "snapshot" else ["--anonymize", "-o", "html"]))
+        assert result.exit_code in (0, 3), result.output
+    found = contents(result.stdout_bytes)
+    assert found["answers"]["hello"]["source"] == "anonymized snapshot"
+    assert found["answers"]["hello"]["pending"] == 1
+    text = json.dumps(found) + result.stdout.partition("</title>")[0]
+    assert "aardvark" not in text
+    assert "secret-project" not in text
+    result = CliRunner().invoke(cli, ["simulate", "-f", str(manifests), "--anonymize"])
+    assert result.exit_code == 2
+    assert "--anonymize needs --from or --from-cluster" in result.output
+
+
+def test_a_report_has_all_events_of_a_long_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stowplan.simulator.timeline.MAX_ANSWER_EVENTS", 3)
+    answers = contents(run("simulate --sample", tmp_path).stdout_bytes)["answers"]
+    total = answers["run/events"]["total"]
+    assert total > 6
+    assert {f"run/events?from={first}" for first in range(3, total, 3)} <= answers.keys()
+
+
 def test_a_report_is_a_recording_for_the_page(tmp_path: Path) -> None:
     file = tmp_path / "run.html"
     file.write_bytes(run("simulate", tmp_path).stdout_bytes)

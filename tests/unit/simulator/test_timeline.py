@@ -80,10 +80,16 @@ def test_requests_of_pods_add_up_to_those_of_nodes(recorded: Recorded) -> None:
     assert {info.slot: info.requested["cpu"] for info in nodes} == {info.slot: sums[info.slot] for info in nodes}
 
 
-def test_a_page_of_events_continues_the_one_before(recorded: Recorded) -> None:
-    events, later = recorded.events, recorded.timeline.events(recorded.mirror, 1000)
+def test_a_page_of_events_continues_the_one_before(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = recorded.events
+    monkeypatch.setattr("stowplan.simulator.timeline.MAX_ANSWER_EVENTS", 1000)
+    first = recorded.timeline.events(recorded.mirror)
+    later = recorded.timeline.events(recorded.mirror, 1000)
+    assert (first.first, first.total, len(first.dt)) == (0, len(events.dt), 1000)
     assert (later.first, later.total) == (1000, len(events.dt))
-    assert later.dt == events.dt[1000:]
+    assert first.dt + later.dt == events.dt[:2000]
+    assert first.kind + later.kind == events.kind[:2000]
+    assert (first.nodes, later.nodes, later.start) == (events.nodes, [], [])
     assert sum(events.dt) <= 1000 * events.end
     assert min(events.dt) >= 0
 

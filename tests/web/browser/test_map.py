@@ -61,8 +61,8 @@ MANY_NODES = """async (number) => {
   const used = Array.from({ length: number }, (_, i) => (i * 7919) % 1000);
   const zone = { values: ['a', 'b'], index: used.map((_, i) => i % 3 ? 0 : 1) };
   takeMap({ epoch: 'many', revision: 1, time: 0, resources: ['cpu'], nodes: {
-    name: used.map((_, i) => `node-${i}`), labels: { 'topology.kubernetes.io/zone': zone }, flags: all(0), created: all(0),
-    allocatable: { cpu: all(1000) }, requested: { cpu: used } } });
+    name: used.map((_, i) => `node-${i}`), labels: { 'topology.kubernetes.io/zone': zone },
+    flags: all(0), created: all(0), allocatable: { cpu: all(1000) }, requested: { cpu: used } } });
   const frames = async () => { for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame); };
   await frames();
   const [slot] = map.layout.blocks[0].slots;

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.web.browser import clusters
 from tests.web.browser.site import Site
 from tests.web.browser.visiting import Visit
@@ -113,6 +113,32 @@ def test_address_has_the_time(run: Site, visit: Callable[..., Visit]) -> None:
 def test_checkpoints_of_many_events(visitor: Visit) -> None:
     """A run of 50,000 events, made of an event of this one."""
     assert visitor.state(MANY_EVENTS) == [3, True, True]
+
+
+def test_events_may_come_in_several_answers(run: Site, visit: Callable[..., Visit]) -> None:
+    visitor, asked = visit(at=run), []
+    page = visitor.page
+    page.locator("html[data-run=ready]").wait_for(state="attached")
+    kinds = visitor.state("[...stowplan.timeline.replay.events.kind]")
+    visitor.state("stowplan.timeline.seek(20)")
+    columns = visitor.state(COLUMNS)
+    whole = run.answer("run/events")
+
+    def answer_in_parts(route: Route) -> None:
+        first = int(route.request.url.partition("from=")[2] or 0)
+        asked.append(first)
+        window = slice(first, first + 25)
+        part = {name: whole[name][window] for name in ("dt", "kind", "pod", "node")}
+        rest = {} if first == 0 else {"nodes": [], "start": [], "reasons": []}
+        route.fulfill(json={**whole, **rest, **part, "first": first})
+
+    page.route("**/api/v1/run/events*", answer_in_parts)
+    page.reload()
+    page.locator("html[data-run=ready]").wait_for(state="attached")
+    assert asked == list(range(0, whole["total"], 25))
+    assert visitor.state("[...stowplan.timeline.replay.events.kind]") == kinds
+    visitor.state("stowplan.timeline.seek(20)")
+    assert visitor.state(COLUMNS) == columns
 
 
 def test_narrow(visit: Callable[..., Visit], run: Site) -> None:
