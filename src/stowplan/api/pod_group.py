@@ -27,6 +27,11 @@ POD_GROUP_SCHEDULED = "PodGroupScheduled"
 COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
 """The label with the name of a pod's group of the plugin Coscheduling."""
 
+PREFERRED_TOPOLOGY = "scheduling.stowplan.io/preferred-topology"
+"""The annotation of a PodGroup with node labels, the narrowest first, of which all members should have one value."""
+
+MAX_PREFERRED_KEYS = 4
+
 DISRUPTION_MODES = ("Pod", "PodGroup")
 
 
@@ -149,6 +154,13 @@ class PodGroupRules(NamedTuple):
     priority: int = 0
     disrupted_as_one: bool = False
     """Whether preemption evicts all members or none (disruptionMode PodGroup)."""
+    preferred_keys: tuple[str, ...] = ()
+    """Node labels of which all members should have the same value, the narrowest first."""
+
+
+def _preferred_keys(metadata: ObjectMeta) -> tuple[str, ...]:
+    keys = (key.strip() for key in metadata.annotations.get(PREFERRED_TOPOLOGY, "").split(","))
+    return tuple(key for key in keys if key)[:MAX_PREFERRED_KEYS]
 
 
 def _read_v1alpha2(group: PodGroup) -> PodGroupRules:
@@ -163,11 +175,16 @@ def _read_v1alpha2(group: PodGroup) -> PodGroupRules:
         constrained=constraints is not None,
         priority=spec.priority or 0,
         disrupted_as_one=spec.disruption_mode == "PodGroup",
+        preferred_keys=_preferred_keys(group.metadata),
     )
 
 
 def _read_coscheduling(group: CoschedulingPodGroup) -> PodGroupRules:
-    return PodGroupRules(uid=group.metadata.uid, min_count=max(group.spec.min_member, 1))
+    return PodGroupRules(
+        uid=group.metadata.uid,
+        min_count=max(group.spec.min_member, 1),
+        preferred_keys=_preferred_keys(group.metadata),
+    )
 
 
 POD_GROUP_VERSIONS: Mapping[type[Any], Callable[[Any], PodGroupRules]] = MappingProxyType(

@@ -27,6 +27,7 @@ READ_ANNOTATIONS = frozenset(
         "pv.kubernetes.io/provisioned-by",
         "resource.kubernetes.io/extended-resource-claim",
         "resource.kubernetes.io/pod-claim-name",
+        "scheduling.stowplan.io/preferred-topology",
         "storage.alpha.kubernetes.io/migrated-plugins",
         "storageclass.beta.kubernetes.io/is-default-class",
         "storageclass.kubernetes.io/is-default-class",

@@ -15,6 +15,7 @@ from stowplan.runtime.groups.group_status import GroupStatus, failure
 from stowplan.runtime.groups.members import GroupTrial, MemberTrials
 from stowplan.runtime.groups.placements import PlacementSearch
 from stowplan.runtime.groups.preemption import CONSTRAINED, NOT_REGISTERED, GroupPreemption
+from stowplan.runtime.groups.preferred_placements import PreferredPlacements
 from stowplan.runtime.groups.results import (
     GroupCondition,
     GroupResult,
@@ -112,9 +113,15 @@ class GroupCycle:
         def try_members(placement: Placement | None) -> GroupTrial:
             return self._members.run(placement, post_filter=post_filter)
 
+        parallel = self._in_parallel and self._members.repeats_refusals
+        rules = self._group.rules
+        for key in () if rules is None else rules.preferred_keys:
+            level = PreferredPlacements(self._profile, self._group, self._members.state, key, in_parallel=parallel)
+            trial = level.best(lambda placement: self._members.run(placement, post_filter=False))
+            if trial is not None:
+                return trial, level
         if not self._release.has(TOPOLOGY_AWARE):
             return try_members(None), None
-        parallel = self._in_parallel and self._members.repeats_refusals
         search = PlacementSearch(self._profile, self._group, self._members.state, in_parallel=parallel)
         return search.run(try_members), search
 

@@ -32,6 +32,9 @@ class ScoredPlacement(NamedTuple):
 class PlacementSearch:
     """All placements of a group in one run."""
 
+    _whole = False
+    """Whether a placement is of use only if all members fit into it, without preemption."""
+
     def __init__(self, profile: Profile, group: PodGroupInfo, state: CycleState, *, in_parallel: bool = False) -> None:
         """With `in_parallel`, placements that the group does not get may be missing in `trials`."""
         self._in_parallel = in_parallel
@@ -85,14 +88,14 @@ class PlacementSearch:
         """The trial of the best placement; None if placements have to be tried one after the other, or none fits."""
         group = self._group
         # Members of other groups may preempt, so that a placement without room for them may be chosen.
-        if group.rules is None or not group.rules.constrained:
+        if group.rules is None or not (self._whole or group.rules.constrained):
             return None
         parallel = ParallelTrial(self._profile, group)
         assigned = parallel.run_in(self.placements)
         if assigned is None:
             return None
         state = self._profile.cluster.pod_groups.get(group.namespace, group.name)
-        least = needed(group, 0 if state is None else state.scheduled_count)
+        least = len(group.members) if self._whole else needed(group, 0 if state is None else state.scheduled_count)
         fitting = [
             PodGroupAssignments(placement, each)
             for placement, each in zip(self.placements, assigned, strict=True)
@@ -116,6 +119,7 @@ class PlacementSearch:
         return first._replace(status=GroupStatus(Code.Unschedulable, "", (text,)))
 
     def _generate(self) -> Status | None:
+        """Make the placements; returns why there are none."""
         everything = Placement("", self._profile.cluster.nodes.everything())
         generators = self._profile.points[PLACEMENT_GENERATE]
         if not generators:
