@@ -1,7 +1,7 @@
 """Placements that a group prefers: one domain of a node label for all members, if there is one with room for all.
 
-kube-scheduler has required topology alone; an annotation of the PodGroup names the labels that it prefers, the narrowest
-first. A group that fits into no domain of any of them is scheduled as without the annotation.
+kube-scheduler has required topology alone; an annotation of the PodGroup names the labels that it prefers, the
+narrowest first. A group that fits into no domain of any of them is scheduled as without the annotation.
 """
 
 from __future__ import annotations
