@@ -154,6 +154,8 @@ class PodGroupRules(NamedTuple):
     priority: int = 0
     disrupted_as_one: bool = False
     """Whether preemption evicts all members or none (disruptionMode PodGroup)."""
+    claims: tuple[PodResourceClaim, ...] = ()
+    """The ResourceClaims that the members share."""
     preferred_keys: tuple[str, ...] = ()
     """Node labels of which all members should have the same value, the narrowest first."""
 
@@ -175,6 +177,7 @@ def _read_v1alpha2(group: PodGroup) -> PodGroupRules:
         constrained=constraints is not None,
         priority=spec.priority or 0,
         disrupted_as_one=spec.disruption_mode == "PodGroup",
+        claims=spec.resource_claims,
         preferred_keys=_preferred_keys(group.metadata),
     )
 

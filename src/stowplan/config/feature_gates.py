@@ -31,7 +31,6 @@ _FIXED = frozenset(
         "DRAPrioritizedList",
         "DRAResourceClaimDeviceStatus",
         "DRASchedulerFilterTimeout",
-        "DRAWorkloadResourceClaims",
         "InPlacePodLevelResourcesVerticalScaling",
         "InPlacePodVerticalScaling",
         "MatchLabelKeysInPodTopologySpread",
@@ -108,7 +107,7 @@ _DEPENDENCIES = {
 }
 """Gates of pod groups, and the gates that each of them needs besides those that are on by default."""
 
-_GROUP_GATES = (GENERIC_WORKLOAD, GANG_SCHEDULING, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION)
+_GROUP_GATES = (GENERIC_WORKLOAD, GANG_SCHEDULING, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION, WORKLOAD_CLAIMS)
 """Can be changed in the latest release; earlier ones have another API of groups."""
 
 

@@ -36,6 +36,7 @@ class Controllers:
             api.StorageClass: (volumes.on_storage_class,),
             api.PodDisruptionBudget: (disruption.on_budget,),
             api.ResourceClaimTemplate: (claims.on_template,),
+            api.PodGroup: (claims.on_group,),
             **dict.fromkeys(CONTROLLERS, (self._workloads.on_workload,)),
         }
 

@@ -18,6 +18,7 @@ from stowplan.config.feature_gates import (
     GANG_SCHEDULING,
     GENERIC_WORKLOAD,
     TOPOLOGY_AWARE,
+    WORKLOAD_CLAIMS,
     WORKLOAD_PREEMPTION,
     check_dependencies,
 )
@@ -56,6 +57,8 @@ def _gates_of(spec: api.PodGroupSpec) -> Iterable[str]:
         yield TOPOLOGY_AWARE
     if spec.priority is not None or spec.priority_class_name or spec.disruption_mode == "PodGroup":
         yield WORKLOAD_PREEMPTION
+    if spec.resource_claims:
+        yield WORKLOAD_CLAIMS
 
 
 def _with_plugins(profile: Profile, names: Iterable[str]) -> Profile:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import HOSTNAME, Json, away, make, member, node, pod, pod_group, term
 from tests.builders.engine_host import Host
-from tests.unit.plugins.dynamic_resources.devices import CLASS, claim, devices
+from tests.unit.plugins.dynamic_resources.devices import CLASS, allocated, claim, devices
 
 from stowplan import api
 from stowplan.api import codec
@@ -24,6 +25,7 @@ from stowplan.config.feature_gates import (
     TOPOLOGY_AWARE,
     UNRESERVED_ROOM,
     WAITING_NOMINATIONS,
+    WORKLOAD_CLAIMS,
     WORKLOAD_PREEMPTION,
     group_difference,
 )
@@ -511,3 +513,71 @@ def test_as_kube_scheduler_members_that_wait_are_nominated() -> None:
     made.engine.schedule_one()
     patches = [each for each in made.take() if isinstance(each, PatchStatus)]
     assert [each.nominated_node_name for each in patches] == ["n", "n"]
+
+
+# Claims of the group
+def test_a_claim_of_the_group_is_reserved_for_the_group() -> None:
+    gates = (GANG_SCHEDULING, WORKLOAD_CLAIMS)
+    made = host(
+        CLASS, devices("n", 1), devices("m", 1), claim("shared"), node("n", cpu=8), node("m", cpu=8), gates=gates
+    )
+    uses = [{"name": "gpu", "resourceClaimName": "shared"}]
+    made.put(group(min_count=3, resourceClaims=uses), *members(3, resourceClaims=uses))
+    made.schedule()
+    made.advance(2)
+    assert len(bound(made)) == 3
+    found = made.world.get(api.ResourceClaim, "shared", "default")
+    assert found is not None
+    (consumer,) = found.status.reserved_for
+    assert (consumer.api_group, consumer.resource, consumer.name) == ("scheduling.k8s.io", "podgroups", "g")
+    assert consumer.uid == "group g"
+
+
+def test_a_claim_with_another_name_is_reserved_for_the_pods() -> None:
+    made = host(CLASS, devices("n", 1), claim("shared"), node("n", cpu=8), gates=(GANG_SCHEDULING, WORKLOAD_CLAIMS))
+    own = [{"name": "other", "resourceClaimName": "shared"}]
+    of_group = [{"name": "gpu", "resourceClaimName": "shared"}]
+    made.put(group(min_count=2, resourceClaims=of_group), *members(2, resourceClaims=own))
+    made.schedule()
+    made.advance(2)
+    found = made.world.get(api.ResourceClaim, "shared", "default")
+    assert found is not None
+    assert [each.resource for each in found.status.reserved_for] == ["pods", "pods"]
+
+
+def test_a_claim_of_the_group_is_given_up_where_no_member_can_use_it() -> None:
+    """It is allocated on a node without room, and reserved for the group, of which no member runs."""
+    gates = (GANG_SCHEDULING, WORKLOAD_CLAIMS)
+    consumer = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "group g"}
+    status = {**allocated("gpu-0", node="n"), "reservedFor": [consumer]}
+    made = host(CLASS, devices("n", 1), devices("m", 1), node("n", cpu=1), node("m", cpu=8), gates=gates)
+    made.put(claim("shared", status=status), pod("busy", "n", **CPU))
+    uses = [{"name": "gpu", "resourceClaimName": "shared"}]
+    made.put(group(min_count=2, resourceClaims=uses), *members(2, resourceClaims=uses))
+    made.schedule()
+    made.advance(60)
+    notes = [each.note for each in made.done if isinstance(each, EmitEvent)]
+    assert any("ResourceClaim unreserved for PodGroup" in each for each in notes)
+    assert {name: node for name, node in bound(made).items() if name != "busy"} == {"g-0": "m", "g-1": "m"}
+
+
+def test_claims_from_templates_belong_to_the_pod_or_to_the_group() -> None:
+    gates = (GANG_SCHEDULING, WORKLOAD_CLAIMS)
+    uses = [{"name": "gpu", "resourceClaimTemplateName": "t"}]
+    version = "scheduling.k8s.io/v1alpha2"
+    made_for = {"status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "made"}]}}
+    for name, text in (("g", ""), ("h", "(neither Pod nor PodGroup g is the owner)")):
+        owner = api.OwnerReference(api_version=version, kind="PodGroup", name=name, uid="x", controller=True)
+        owned = claim("made")
+        owned = replace(owned, metadata=replace(owned.metadata, owner_references=(owner,)))
+        made = host(CLASS, devices("n", 1), owned, node("n", cpu=8), gates=gates)
+        made.put(group(min_count=1, resourceClaims=uses))
+        made.put({**member("g-0", resourceClaims=uses, **CPU), **made_for})
+        made.schedule()
+        made.advance(2)
+        assert bool(bound(made)) == (not text)
+        if text:
+            gated = next(made.engine.queued_pods("gated"))
+            status = made.engine.profiles["default-scheduler"].pre_enqueue(gated.pod)
+            assert status is not None
+            assert text in status.message

@@ -56,3 +56,30 @@ def test_a_claim_is_given_back_by_the_last_who_uses_it() -> None:
     assert made(stage).status == replace(status, reserved_for=users[1:])
     stage.delete("b")
     assert made(stage).status == api.ResourceClaimStatus()
+
+
+def test_members_share_the_claims_of_their_group() -> None:
+    """One claim, owned by the PodGroup, which may be created after its members."""
+    policy = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    group = make("PodGroup", "g", namespace="default", spec={**policy, "resourceClaims": FROM_TEMPLATE})
+    members = [pod(name, resourceClaims=FROM_TEMPLATE, schedulingGroup={"podGroupName": "g"}) for name in ("a", "b")]
+    stage = SimulatedCluster(TEMPLATE, *members)
+    assert stage.names("ResourceClaim") == []
+    stage.put(group)
+    claim = made(stage)
+    assert claim.metadata.name.startswith("g-dev-")
+    (owner,) = claim.metadata.owner_references
+    assert (owner.kind, owner.name, owner.api_version) == ("PodGroup", "g", "scheduling.k8s.io/v1alpha2")
+    status = (api.PodResourceClaimStatus(name="dev", resource_claim_name=claim.metadata.name),)
+    assert stage.pod("a").status.resource_claim_statuses == stage.pod("b").status.resource_claim_statuses == status
+    (found,) = stage.world.all(api.PodGroup)
+    assert found.status.resource_claim_statuses == status
+    user = api.ResourceClaimConsumerReference(
+        api_group="scheduling.k8s.io", resource="podgroups", name="g", uid=found.metadata.uid
+    )
+    reserved = api.ResourceClaimStatus(allocation=api.AllocationResult(), reserved_for=(user,))
+    stage.put(replace(claim, status=reserved))
+    stage.delete("a")
+    assert made(stage).status == reserved
+    stage.delete("b")
+    assert made(stage).status == api.ResourceClaimStatus()

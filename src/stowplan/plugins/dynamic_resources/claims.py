@@ -14,6 +14,7 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.cache import Store
 from stowplan.config.releases import DeviceRules
+from stowplan.plugins.dynamic_resources.group_claims import GroupClaims
 from stowplan.plugins.dynamic_resources.reasons import failure, unresolvable
 
 
@@ -26,6 +27,8 @@ class PodClaim:
     """The nodes that reach the allocated devices; None means all nodes."""
     failed: bool = False
     """The allocated devices failed or timed out: the claim cannot be used on any node."""
+    group: api.ResourceClaimConsumerReference | None = None
+    """The PodGroup that the claim is reserved for; None if it is reserved for the pod."""
 
     def usable_on(self, node: fwk.NodeInfo) -> bool:
         if self.failed:
@@ -81,7 +84,10 @@ class ClaimLookup(Protocol):
 
 
 def resolve(
-    pod: fwk.Pod, store: ClaimLookup, not_owner: str = DeviceRules.not_owner
+    pod: fwk.Pod,
+    store: ClaimLookup,
+    not_owner: str = DeviceRules.not_owner,
+    groups: GroupClaims | None = None,
 ) -> list[api.ResourceClaim] | fwk.Status:
     """The claims of the pod's spec in order, or the status of the first problem. `not_owner` is the text for a claim
     that was created for another pod."""
@@ -99,7 +105,11 @@ def resolve(
         if claim.metadata.deletion_timestamp is not None:
             return unresolvable(f'resourceclaim "{name}" is being deleted')
         if generated and not is_controlled_by(claim, pod):
-            return unresolvable(not_owner.format(claim=f"{pod.namespace}/{name}", pod=pod.key))
+            problem = None if groups is None else groups.owner_problem(pod, claim)
+            if problem is None:
+                return unresolvable(not_owner.format(claim=f"{pod.namespace}/{name}", pod=pod.key))
+            if problem:
+                return unresolvable(problem)
         found.append(claim)
     return found
 
@@ -121,8 +131,9 @@ def check_requests(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) ->
     return None
 
 
-def is_reserved_for(claim: api.ResourceClaim, pod: fwk.Pod) -> bool:
-    return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
+def is_reserved_for(claim: api.ResourceClaim, uid: str) -> bool:
+    """Whether the pod or PodGroup with that uid may use the claim."""
+    return any(consumer.uid == uid for consumer in claim.status.reserved_for)
 
 
 def key(claim: api.ResourceClaim) -> str:

@@ -22,6 +22,7 @@ from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, is_co
 from stowplan.plugins.dynamic_resources.device_inventory import NodeInventory, RequestInventory, Stage
 from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
 from stowplan.plugins.dynamic_resources.filtering import NodeSearch
+from stowplan.plugins.dynamic_resources.group_claims import GroupClaims
 from stowplan.plugins.dynamic_resources.reasons import CANNOT_ALLOCATE, OUT_OF_REACH, STALE
 from stowplan.plugins.dynamic_resources.selector_in_words import selector_words
 
@@ -183,7 +184,9 @@ class DeviceExplanation:
         return Counter(self._users[each] for each in taken if each in self._users)
 
 
-def explain_pod_claims(pod: fwk.Pod, tracker: ClaimTracker, classes: Store[api.DeviceClass]) -> Iterator[fwk.Refusal]:
+def explain_pod_claims(
+    pod: fwk.Pod, tracker: ClaimTracker, classes: Store[api.DeviceClass], groups: GroupClaims
+) -> Iterator[fwk.Refusal]:
     """The claims and device classes that keep the pod from every node."""
     generated = {status.name: status.resource_claim_name for status in pod.template.claim_statuses}
     for entry in pod.spec.resource_claims:
@@ -203,7 +206,11 @@ def explain_pod_claims(pod: fwk.Pod, tracker: ClaimTracker, classes: Store[api.D
         elif claim.metadata.deletion_timestamp is not None:
             text = f"ResourceClaim {name} is being deleted"
             yield fwk.Refusal(id="claim.device-deleting", text=text, lasting=True, facts={"claim": name})
-        elif entry.resource_claim_name is None and not is_controlled_by(claim, pod):
+        elif (
+            entry.resource_claim_name is None
+            and not is_controlled_by(claim, pod)
+            and groups.owner_problem(pod, claim) != ""
+        ):
             text = f"ResourceClaim {name} has the name that {entry.name} needs, and was not made for this pod"
             yield fwk.Refusal(id="claim.device-not-owned", text=text, lasting=True, facts={"claim": name})
         elif claim.status.allocation is None and tracker.pending(claim) is not None:

@@ -11,13 +11,15 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker, identity
 from stowplan.plugins.dynamic_resources.claims import resolve
+from stowplan.plugins.dynamic_resources.group_claims import GroupClaims
 
 
 class Hints:
     """Hints for events of claims and of the pod itself. Other registered events always queue the pod."""
 
-    def __init__(self, tracker: ClaimTracker) -> None:
+    def __init__(self, tracker: ClaimTracker, groups: GroupClaims | None = None) -> None:
         self._tracker = tracker
+        self._groups = groups
 
     def events(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
@@ -34,7 +36,7 @@ class Hints:
         self, pod: fwk.Pod, old: api.ResourceClaim | None, new: api.ResourceClaim
     ) -> fwk.QueueingHint:
         """Queue every pod after a deallocation; after other changes of a claim only the pods that use it."""
-        claims = resolve(pod, self._tracker)
+        claims = resolve(pod, self._tracker, groups=self._groups)
         if isinstance(claims, fwk.Status):
             return fwk.QueueingHint.QueueSkip
         freed = old is not None and old.status.allocation is not None and new.status.allocation is None
@@ -44,5 +46,5 @@ class Hints:
 
     def after_pod_event(self, pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod) -> fwk.QueueingHint:
         """Queue if the pod's status names the created claims now."""
-        helps = new.uid == pod.uid and not isinstance(resolve(new, self._tracker), fwk.Status)
+        helps = new.uid == pod.uid and not isinstance(resolve(new, self._tracker, groups=self._groups), fwk.Status)
         return fwk.QueueingHint.Queue if helps else fwk.QueueingHint.QueueSkip

@@ -29,6 +29,7 @@ from stowplan.plugins.dynamic_resources.explanation import (
     requests_in_words,
 )
 from stowplan.plugins.dynamic_resources.filtering import NodeSearch, judge, judge_nodes
+from stowplan.plugins.dynamic_resources.group_claims import GroupClaims
 from stowplan.plugins.dynamic_resources.hints import Hints
 from stowplan.plugins.dynamic_resources.node_offers import OffersByClaims
 from stowplan.plugins.dynamic_resources.pre_bind import ClaimWriter
@@ -40,6 +41,7 @@ from stowplan.plugins.dynamic_resources.reasons import (
     NO_STATE,
     NOT_SERVED,
     NOTHING_HELPS,
+    UNRESERVED_FOR_GROUP,
     failure,
     unresolvable,
 )
@@ -71,7 +73,8 @@ class DynamicResources(InTreePlugin):
         self._classes = self.cluster.stores.of(api.DeviceClass)
         self._tracker = tracker_of(self.cluster)
         self._not_owner = self.cluster.release.rules.devices.not_owner
-        self._hints = Hints(self._tracker)
+        self._groups = GroupClaims(self.cluster)
+        self._hints = Hints(self._tracker, self._groups)
         self._releaser = ClaimReleaser(self._tracker, handle)
         self._writer = ClaimWriter(self._tracker, handle, self._binding_timeout, self._clock)
         timeout = args.filter_timeout.seconds
@@ -83,7 +86,7 @@ class DynamicResources(InTreePlugin):
     def pre_enqueue(self, pod: fwk.Pod) -> fwk.Status | None:
         if KIND in self.cluster.missing_kinds:
             return None  # PreFilter rejects the pod: unlike here, that is reported by an event and a condition.
-        found = resolve(pod, self._tracker, self._not_owner)
+        found = resolve(pod, self._tracker, self._not_owner, self._groups)
         return found if isinstance(found, fwk.Status) else None
 
     def pre_filter(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:
@@ -91,7 +94,7 @@ class DynamicResources(InTreePlugin):
         state.write(STATE, _NONE)
         if KIND in self.cluster.missing_kinds and pod.spec.resource_claims:
             return NOT_SERVED
-        named = resolve(pod, self._tracker, self._not_owner)
+        named = resolve(pod, self._tracker, self._not_owner, self._groups)
         if isinstance(named, fwk.Status):
             return named
         extended = extended_resources.backed(self.cluster, pod.template)
@@ -132,6 +135,10 @@ class DynamicResources(InTreePlugin):
         if blocking is not None:
             self._releaser.deallocate(blocking, pod)
             return DEALLOCATED
+        reserved = self._releaser.reserved_in_vain(claims) if self._groups.is_idle(pod) else None
+        if reserved is not None:
+            self._releaser.release_group(reserved, pod)
+            return UNRESERVED_FOR_GROUP
         return DELETED if self._releaser.drop_stale(claims, pod) else NOTHING_HELPS
 
     def score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> int:
@@ -183,7 +190,7 @@ class DynamicResources(InTreePlugin):
         return () if known is None else known.refusals(node)
 
     def explain_pod(self, state: fwk.CycleState, pod: fwk.Pod, status: fwk.Status) -> Iterable[fwk.Refusal]:
-        return explain_pod_claims(pod, self._tracker, self._classes)
+        return explain_pod_claims(pod, self._tracker, self._classes, self._groups)
 
     def requirement(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Requirement | None:
         known = self._explanation(state)
@@ -236,7 +243,7 @@ class DynamicResources(InTreePlugin):
             if self._tracker.pending(claim) is not None:
                 return unresolvable(f"resource claim {key(claim)} is in the process of being allocated")
             problem = None if is_special else check_requests(claim, self._classes)
-            return problem or PodClaim(claim)
+            return problem or PodClaim(claim, group=None if is_special else self._groups.consumer(pod, claim))
         reachable = None
         if allocation.node_selector is not None:
             reachable = api.compile_node_selector(allocation.node_selector)
@@ -244,4 +251,5 @@ class DynamicResources(InTreePlugin):
                 return failure(reachable.error)
         ready = readiness(claim)
         failed = isinstance(ready, fwk.Status) or (not ready and timed_out(claim, self._binding_timeout, self._clock()))
-        return PodClaim(claim, reachable, failed)
+        group = None if is_special else self._groups.consumer(pod, claim)
+        return PodClaim(claim, reachable, failed, group)

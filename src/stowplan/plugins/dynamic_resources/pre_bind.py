@@ -48,7 +48,7 @@ class ClaimWriter:
 
     async def carry_out(self, reservation: ClaimReservation, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         for item in reservation.claims:
-            if not is_reserved_for(item.claim, pod):
+            if not is_reserved_for(item.claim, item.consumer(pod).uid):
                 problem = await self._bind(item, reservation, pod)
                 if problem is not None:
                     return failure(problem.message)
@@ -95,7 +95,7 @@ class ClaimWriter:
             item.claim = made
 
         async def change(claim: api.ResourceClaim) -> Any:
-            return await self._reserve(claim, item.allocation, pod)
+            return await self._reserve(claim, item.allocation, item.consumer(pod))
 
         after_conflict = f"get updated claim {key(item.claim)} after conflict"
         outcome = await repeatedly(item.claim, change, after_conflict)
@@ -104,12 +104,17 @@ class ClaimWriter:
         item.claim = outcome
         return None
 
-    async def _reserve(self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: fwk.Pod) -> Any:
+    async def _reserve(
+        self,
+        claim: api.ResourceClaim,
+        allocation: api.AllocationResult | None,
+        consumer: api.ResourceClaimConsumerReference,
+    ) -> Any:
         name = key(claim)
         if claim.metadata.deletion_timestamp is not None:
             return fwk.Failure(f"claim {name} got deleted in the meantime")
-        if is_reserved_for(claim, pod) and claim.status.allocation is not None:
-            return claim  # The write was carried out; only the response was lost.
+        if is_reserved_for(claim, consumer.uid) and claim.status.allocation is not None:
+            return claim  # Only the response to the write was lost, or another member of the group wrote it.
         if allocation is not None and claim.status.allocation is not None:
             return fwk.Failure(f"claim {name} got allocated elsewhere in the meantime")
         if allocation is None and claim.status.allocation is None:
@@ -119,16 +124,18 @@ class ClaimWriter:
             if isinstance(protected, fwk.Failure):
                 return within(protected, f"add finalizer to claim {name}")
             claim = protected
-        outcome = await patch_status(claim, self._changes(claim, allocation, pod))
+        outcome = await patch_status(claim, self._changes(claim, allocation, consumer))
         if isinstance(outcome, fwk.Failure):
             what = "reservation" if allocation is None else "allocation and reservation"
             return within(outcome, f"add {what} to claim {name}")
         return outcome
 
     def _changes(
-        self, claim: api.ResourceClaim, allocation: api.AllocationResult | None, pod: fwk.Pod
+        self,
+        claim: api.ResourceClaim,
+        allocation: api.AllocationResult | None,
+        consumer: api.ResourceClaimConsumerReference,
     ) -> dict[str, Any]:
-        consumer = api.ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
         changes: dict[str, Any] = {"reservedFor": codec.builtins((*claim.status.reserved_for, consumer))}
         now = datetime.fromtimestamp(int(self._clock()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if allocation is not None:

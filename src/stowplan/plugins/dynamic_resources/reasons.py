@@ -25,6 +25,7 @@ NOT_OFFERED = unresolvable("cannot fit resource")
 NO_CLAIMS = fwk.Status(fwk.Code.Unschedulable, "no new claims to deallocate", plugin=NAME)
 DEALLOCATED = fwk.Status(fwk.Code.Unschedulable, "deallocation of ResourceClaim completed", plugin=NAME)
 DELETED = fwk.Status(fwk.Code.Unschedulable, "deletion of ResourceClaim completed", plugin=NAME)
+UNRESERVED_FOR_GROUP = fwk.Status(fwk.Code.Unschedulable, "ResourceClaim unreserved for PodGroup", plugin=NAME)
 NOTHING_HELPS = fwk.Status(fwk.Code.Unschedulable, "still not schedulable", plugin=NAME)
 
 NO_STATE = failure("not found")

@@ -12,7 +12,7 @@ from stowplan import framework as fwk
 from stowplan.api import codec
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker
 from stowplan.plugins.dynamic_resources.claim_writes import delete, patch_status, repeatedly
-from stowplan.plugins.dynamic_resources.claims import PodClaims, key
+from stowplan.plugins.dynamic_resources.claims import PodClaim, PodClaims, is_reserved_for, key
 from stowplan.plugins.dynamic_resources.extended_resources import is_written
 from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
 
@@ -47,6 +47,19 @@ class ClaimReleaser:
                     return item.claim
         return None
 
+    def reserved_in_vain(self, claims: PodClaims) -> PodClaim | None:
+        """An allocated claim that is reserved for the pod's group."""
+        for item in claims:
+            is_allocated = item.claim.status.allocation is not None
+            if item.group is not None and is_allocated and is_reserved_for(item.claim, item.group.uid):
+                return item
+        return None
+
+    def release_group(self, item: PodClaim, pod: fwk.Pod) -> None:
+        """Remove the reservation for the pod's group, so that the claim can be deallocated."""
+        if item.group is not None:
+            self._handle.start(self._unreserve(item.claim, pod, item.group.uid))
+
     def deallocate(self, claim: api.ResourceClaim, pod: fwk.Pod) -> None:
         """Deallocate a claim, so that it can be allocated on another node."""
         self._handle.start(self._deallocate(claim, pod))
@@ -58,11 +71,13 @@ class ClaimReleaser:
         self._handle.start(self._delete(claims.special.claim, pod))
         return True
 
-    async def _unreserve(self, claim: api.ResourceClaim, pod: fwk.Pod) -> None:
+    async def _unreserve(self, claim: api.ResourceClaim, pod: fwk.Pod, uid: str = "") -> None:
+        """`uid` is that of the consumer, by default the pod's."""
+
         async def change(latest: api.ResourceClaim) -> Any:
             if latest.metadata.uid != claim.metadata.uid:
                 return fwk.Failure("", "NotFound")
-            left = [consumer for consumer in latest.status.reserved_for if consumer.uid != pod.uid]
+            left = [consumer for consumer in latest.status.reserved_for if consumer.uid != (uid or pod.uid)]
             if len(left) == len(latest.status.reserved_for):
                 return latest
             return await patch_status(latest, {"reservedFor": codec.builtins(left) or None})

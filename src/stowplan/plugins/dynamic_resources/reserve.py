@@ -29,6 +29,12 @@ class ReservedClaim:
     """Whether this is the special claim for extended resources."""
     unsettled: bool = False
     """Whether the outcome of a write is unknown; its devices stay allocated until it is known."""
+    group: api.ResourceClaimConsumerReference | None = None
+    """The PodGroup that the claim is reserved for; None if it is reserved for the pod."""
+
+    def consumer(self, pod: fwk.Pod) -> api.ResourceClaimConsumerReference:
+        """The entry of reservedFor."""
+        return self.group or api.ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
 
 
 class ClaimReservation:
@@ -46,7 +52,9 @@ class ClaimReservation:
     @classmethod
     def of(cls, claims: PodClaims, node_name: str) -> ClaimReservation | fwk.Status:
         """The allocations on the selected node."""
-        reserved = tuple(ReservedClaim(item.claim, item.claim, special=item is claims.special) for item in claims)
+        reserved = tuple(
+            ReservedClaim(item.claim, item.claim, special=item is claims.special, group=item.group) for item in claims
+        )
         missing = [item for item in reserved if item.claim.status.allocation is None]
         if not missing:
             return cls(reserved)
@@ -80,10 +88,11 @@ class ClaimReservation:
                 tracker.land(item.begun)
 
     def to_give_up(self, pod: fwk.Pod) -> list[ReservedClaim]:
-        """Written claims, which must be unreserved if the pod is not bound."""
+        """Written claims, which must be unreserved if the pod is not bound. Claims of its group stay reserved."""
         return [
             item
             for item in self.claims
-            if (is_written(item.claim) if item.special else is_reserved_for(item.claim, pod))
+            if item.group is None
+            and (is_written(item.claim) if item.special else is_reserved_for(item.claim, pod.uid))
             and (item.special or item.claim.status.allocation is not None)
         ]
