@@ -83,9 +83,7 @@ def test_prefixes_are_not_mixed() -> None:
         parse_gates(["kube:ComponentFlagz=false", "ComponentStatusz=false"])
 
 
-@pytest.mark.parametrize(
-    "item", ["DRAWorkloadResourceClaims=true", "AllAlpha=true", "AllBeta=false", "PodLevelResources=false"]
-)
+@pytest.mark.parametrize("item", ["AllAlpha=true", "AllBeta=false", "PodLevelResources=false"])
 def test_rules_for_pods_are_those_of_the_defaults(item: str) -> None:
     with pytest.raises(ConfigError, match=rf"^--feature-gates: {item.partition('=')[0]} cannot be changed"):
         parse_gates([item])
