@@ -27,7 +27,7 @@ def wait(condition: Callable[[], bool], seconds: float = 90.0) -> None:
         time.sleep(0.5)
 
 
-def test_a_recording_replayed_with_the_same_configuration_agrees_within_few_points(
+def test_a_recording_replayed_with_the_same_configuration_gives_the_same_placements(
     control_plane: ControlPlane, kube_api: KubeApi, start_stowplan: StartStowplan, namespace: str, tmp_path: Path
 ) -> None:
     for number in range(20):
@@ -39,8 +39,10 @@ def test_a_recording_replayed_with_the_same_configuration_agrees_within_few_poin
     recorder.start()
     start_stowplan()
     wait(lambda: file.exists() and file.stat().st_size > 0)
-    time.sleep(2)
-    for number in range(PODS):
+    # Pods that exist when the scheduler starts are listed by name, which the recording does not show.
+    kube_api.create(pod("first", namespace, cpu="100m"))
+    wait(lambda: all(item["spec"].get("nodeName") for item in kube_api.list("Pod", namespace)))
+    for number in range(PODS - 1):
         kube_api.create(pod(f"p{number}", namespace, cpu=f"{100 + number % 7 * 50}m"))
     wait(lambda: all(item["spec"].get("nodeName") for item in kube_api.list("Pod", namespace)))
     time.sleep(2)
@@ -50,7 +52,4 @@ def test_a_recording_replayed_with_the_same_configuration_agrees_within_few_poin
     answer = json.loads(found.stdout)
     verdicts = answer["verdicts"]
     assert sum(verdicts.values()) == PODS
-    # Some pods are placed elsewhere, for a few points more: their totals differ from those of the live scheduler.
-    assert verdicts.get("same", 0) + verdicts.get("tie", 0) >= 0.8 * PODS, found.stdout
-    assert set(verdicts) <= {"same", "tie", "elsewhere"}
-    assert max((each["points"] for each in answer["differences"]), default=0) <= 5, found.stdout
+    assert verdicts.get("same", 0) + verdicts.get("tie", 0) == PODS, found.stdout

@@ -56,7 +56,8 @@ def replay(
     """Decide again about each pod that was bound in a recording FILE, with another configuration or plugin.
 
     Each decision is made on the state just before the binding, and the binding of the recording is then followed, so
-    one difference does not cause the next. Nodes with equal totals are ties. With --from-cluster the bindings of a live
+    one difference does not cause the next. Bindings that overtook each other are put into the order of the queue. Nodes
+    with equal totals are ties. With --from-cluster the bindings of a live
     cluster are followed: a shadow of its scheduler, which only reads.
 
     \b
@@ -96,10 +97,11 @@ class _Clock:
 
 
 def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> None:
+    from stowplan.study.binding_order import BindingOrder
     from stowplan.study.cluster_recording import ClusterRecording
 
     recording = ClusterRecording(Path(file))
-    for change, item in recording.changes():
+    for change, item in BindingOrder(recording.changes()):
         clock.now = change.time
         if item is not None and change.removed:
             shadow.remove(item)

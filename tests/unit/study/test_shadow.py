@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 from tests.unit.simulator.simulated_cluster import node, pod
 
 from stowplan import api
 from stowplan.cli.main import cli
 from stowplan.errors import InputError
+from stowplan.study.binding_order import BindingOrder
 from stowplan.study.cluster_recording import ClusterRecording, RecordingWriter
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -114,3 +116,33 @@ def write_much() -> None:
 def test_usage() -> None:
     assert call().exit_code == 2
     assert call("x", "--from-cluster").exit_code == 2
+
+
+def test_bindings_are_put_into_the_order_of_the_queue(tmp_path: Path) -> None:
+    """Decided in the order urgent, a, b; bound in the order b, a, urgent. A pod that was refused is behind."""
+    refused = replace(
+        made("refused"),
+        status=api.PodStatus(conditions=(api.Condition(type="PodScheduled", status="False", reason="Unschedulable"),)),
+    )
+    urgent = made("urgent")
+    urgent = replace(urgent, spec=replace(urgent.spec, priority=10))
+    later = made("later")
+    steps = [made("refused"), made("a"), made("b"), urgent, refused]
+    steps += [made("b", "n2"), made("a", "n1"), replace(urgent, spec=replace(urgent.spec, node_name="n1"))]
+    steps += [later, made("later", "n1"), made("refused", "n2")]
+    file = tmp_path / "r.gz"
+    times = iter(range(1000))
+    writer = RecordingWriter(file, "test", lambda: next(times) / 10, 2**20)
+    for step in steps:
+        writer.put(api.KINDS["Pod"], [(step, None)])
+    writer.put(api.KINDS["Pod"], [(made("a", "n1"), None)])
+    writer.removed(api.KINDS["Pod"], [made("a", "n1")])
+    writer.close()
+    found = list(BindingOrder(ClusterRecording(file).changes()))
+    order = [item.metadata.name for change, item in found if item.spec.node_name and not change.removed]
+    assert order == ["urgent", "a", "b", "refused", "later", "a"]
+    assert [change.time for change, _ in found] == sorted(change.time for change, _ in found)
+    assert len(found) == 13
+    unmoved = BindingOrder(ClusterRecording(file).changes(), window=0.0)
+    order = [item.metadata.name for change, item in unmoved if item.spec.node_name and not change.removed]
+    assert order == ["b", "a", "urgent", "later", "refused", "a"]

@@ -31,7 +31,7 @@ class LoadCurve:
 
     def allocation(self) -> list[float]:
         """Percent of all GPUs, by load from 0 to 130."""
-        return [round(value, 2) for value in self._points(self._allocated)]
+        return [float(value) for value in np.round(self._points(self._allocated), 2)]
 
     def fragmentation(self) -> list[float]:
         """Percent of idle GPUs, by load from 0 to 130."""
@@ -40,7 +40,7 @@ class LoadCurve:
     def _points(self, values: array[float]) -> list[float]:
         """Means by load; a load without arrivals takes those of its neighbours, 0 without any.
 
-        NumPy's sum, which the published analysis uses, decides how a mean between two hundredths is rounded.
+        NumPy's sum and rounding, as in the published analysis, decide about means between two hundredths.
         """
         by_load: dict[int, list[float]] = defaultdict(list)
         for load, value in zip(self._loads, values, strict=True):
