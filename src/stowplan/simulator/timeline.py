@@ -214,6 +214,8 @@ class RunTimeline:
 
     def fill(self, history: HistoryRing) -> None:
         """Add the samples and marks to a history."""
+        if len(self._samples) > 1 and self._samples[-1].time == self.now:
+            self._samples.pop()  # Two samples of one time would end the rates with a zero.
         self._sample()
         for sample in self._samples:
             history.add(*sample)

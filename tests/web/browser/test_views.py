@@ -33,6 +33,16 @@ VIEWS = {
     "config": ("#/config", "#page h2 >> nth=0", "default-scheduler"),
 }
 AXE_LAYOUTS = ((1600, "light"), (1600, "dark"), (390, "light"))
+CLIPPED = """() => {
+  const shown = [...document.querySelectorAll('select')].filter((element) => element.offsetParent);
+  const context = document.createElement('canvas').getContext('2d');
+  return shown.filter((element) => {
+    const style = getComputedStyle(element);
+    context.font = style.font;
+    const room = element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    return context.measureText(element.selectedOptions[0]?.text || '').width > room + 1;
+  }).map((element) => element.id || element.ariaLabel);
+}"""
 AXE = """async () => {
   const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
   const { violations } = await axe.run(document, { runOnly });
@@ -61,6 +71,8 @@ def test_every_view_opens(
         expect(page.locator(selector)).to_contain_text(text)
         page.wait_for_timeout(50)
         visitor.screenshot(artefacts, f"{name}-{width}-{theme}")
+        clipped = page.evaluate(CLIPPED)
+        assert clipped == [], f"{name}: the text of {clipped} is cut"
         overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert overflow <= 0, f"{name} is wider than the window"
         if (width, theme) in AXE_LAYOUTS:

@@ -30,6 +30,7 @@ def test_drain_from_the_page_of_a_node_and_compare(
     visitor = visit("#/node/node-1", at=roomy)
     page = visitor.page
     page.evaluate(axe)
+    expect(page.get_by_role("button", name="Play")).to_be_disabled()  # All pods have a node: there is no run.
     page.get_by_role("link", name="What if it were drained?").click()
     expect(page.locator(".changes")).to_contain_text("node-1")
     page.get_by_role("button", name="Run", exact=True).press("Enter")

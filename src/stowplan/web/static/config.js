@@ -42,7 +42,7 @@ function pointBox(point, plugins, profile) {
   const most = Math.max(1, ...plugins.map((plugin) => plugin.weight));
   const removed = profile.removed[point] || [];
   return el('div', { class: 'point-box' }, el('h3', {}, point), el('ol', {}, plugins.map((plugin) => el('li', {},
-    el(plugin.default ? 'span' : 'b', {}, plugin.plugin),
+    el(plugin.default ? 'span' : 'b', {}, plugin.plugin.split(/(?=[A-Z][a-z])/).flatMap((part, i) => (i ? [el('wbr'), part] : [part]))),
     plugin.weight > 0 && [el('span', { class: 'bar' }, el('i', { class: 'weight', style: { width: `${(100 * plugin.weight) / most}%` } })),
       el('small', {}, `×${count(plugin.weight)}`)]))),
   removed.length > 0 && el('p', { class: 'quiet' }, 'without ', el('b', {}, removed.join(', '))));

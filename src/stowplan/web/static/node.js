@@ -129,9 +129,10 @@ function podTable(node, again) {
     again();
   };
   const rows = sortedPods(node.pods).slice(0, MAX_LISTED_PODS);
-  const head = COLUMNS.map(([name, text]) => el('th', { scope: 'col', 'aria-sort': state.sort === name ? (state.down ? 'descending' : 'ascending') : null },
+  const timed = rows.some((pod) => ageNow(pod.since) !== null);
+  const head = COLUMNS.filter(([name]) => timed || name !== 'since').map(([name, text]) => el('th', { scope: 'col', 'aria-sort': state.sort === name ? (state.down ? 'descending' : 'ascending') : null },
     el('button', { type: 'button', class: 'link', onclick: () => order(name) }, text)));
-  return section('Pods', plural(node.pods.length, 'pod'), scrolledTable('Pods of the node', head, rows.map(podRow)),
+  return section('Pods', plural(node.pods.length, 'pod'), scrolledTable('Pods of the node', head, rows.map((pod) => podRow(pod, timed)), 'amounts'),
   node.pods.length > MAX_LISTED_PODS && el('p', { class: 'quiet' }, `${count(node.pods.length - MAX_LISTED_PODS)} more are not listed.`));
 }
 
@@ -145,11 +146,11 @@ function sortedPods(pods) {
   });
 }
 
-function podRow(pod) {
+function podRow(pod, timed) {
   const age = ageNow(pod.since);
   return el('tr', {},
     el('td', {}, el('a', { class: 'mono', href: podRoute(pod.pod) }, pod.pod), pod.state !== 'running' && el('small', {}, ` ${pod.state}`)),
-    numberCells(amount('cpu', pod.requests.cpu || 0), amount('memory', pod.requests.memory || 0), count(pod.priority), age === null ? '' : duration(age)));
+    numberCells(amount('cpu', pod.requests.cpu || 0), amount('memory', pod.requests.memory || 0), count(pod.priority), ...(timed ? [age === null ? '–' : duration(age)] : [])));
 }
 
 function details(node) {

@@ -126,7 +126,7 @@ function groupRow(group) {
     el('span', { class: 'pending-sentence', title: group.sentence }, el('i', { class: open ? 'caret open' : 'caret', 'aria-hidden': 'true' }, '›'), group.sentence),
     verdictBadge(group),
     el('span', { class: 'quiet cut', title: names.join(', ') }, names.slice(0, 2).join(', ') + (names.length > 2 ? ` +${names.length - 2}` : '')),
-    el('span', { class: 'quiet' }, age === null ? '' : duration(age)), sparkline(sizes.get(group.id)));
+    el('span', { class: 'quiet' }, age === null ? '–' : duration(age)), sparkline(sizes.get(group.id)));
 }
 
 function sparkline(values = []) {

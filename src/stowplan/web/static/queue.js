@@ -102,13 +102,13 @@ function queueTable(name, queue) {
   return section(TITLES[name], plural(queue.counts[name] ?? queue[name].length, 'pod'),
     scrolledTable(TITLES[name], ['pod', 'priority', 'attempts', name === 'backoff' ? 'left' : 'waits', 'plugins'], queue[name].map((row) => el('tr', {},
       el('td', {}, el('a', { class: 'mono', href: podRoute(row.pod) }, row.pod)),
-      numberCells(count(row.priority), count(row.attempts), waitText(row, queue.time, name)), el('td', { class: 'quiet' }, row.plugins.join(', ')))), 'queue'),
+      numberCells(count(row.priority), count(row.attempts), waitText(row, queue.time, name)), el('td', { class: 'quiet', title: row.plugins.join(', ') }, row.plugins.join(', ')))), 'queue'),
     more > 0 && el('p', { class: 'quiet' }, `${count(more)} more`));
 }
 
 function waitText(row, now, name) {
   if (name === 'backoff' && row.until) return duration(Math.max(0, row.until - now));
-  return row.since ? duration(Math.max(0, now - row.since)) : '';
+  return row.since ? duration(Math.max(0, now - row.since)) : '–';
 }
 
 /** The feed stands still while the pointer or the focus is on it. */

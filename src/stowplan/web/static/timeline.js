@@ -117,6 +117,15 @@ async function startRun() {
   await loadRun();
   const { events } = timeline.replay;
   parts.handle.max = events.end;
+  if (!timeline.replay.times.length) {
+    parts.play.disabled = true;
+    parts.handle.hidden = true;
+    parts.time.textContent = 'Nothing to play';
+    parts.end.textContent = 'no pod was tried';
+    parts.speed.hidden = true;
+    document.documentElement.dataset.run = 'ready';
+    return;
+  }
   drawSpeeds(events);
   drawHistory();
   if (wanted !== null && Number.isFinite(Number(wanted))) seekTo(Number(wanted));
@@ -272,7 +281,7 @@ function stop() {
 
 function togglePlay() {
   const { replay } = timeline;
-  if (!replay) return;
+  if (!replay?.times.length) return;
   timeline.playing = !timeline.playing;
   if (timeline.playing && timeline.time >= replay.events.end) seekTo(0);
   store.rings = [];
