@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from time import sleep
 
@@ -39,9 +39,12 @@ class BenchControlPlane:
 
     @classmethod
     @contextmanager
-    def open(cls, seed: int) -> Iterator[BenchControlPlane]:
+    def open(
+        cls, seed: int, flags: tuple[str, ...] = (), runtime_config: Mapping[str, bool] | None = None
+    ) -> Iterator[BenchControlPlane]:
+        """With more flags of the API server, and APIs that are off by default."""
         with (
-            ControlPlane(throughput=True, flags=_FLAGS) as control_plane,
+            ControlPlane(throughput=True, flags=(*_FLAGS, *flags), runtime_config=runtime_config) as control_plane,
             control_plane.client(timeout=_REQUEST_TIMEOUT) as api,
         ):
             yield cls(control_plane, api, seed)
@@ -62,6 +65,7 @@ class BenchControlPlane:
         if self._count(PODS) != len(running):
             self._delete(PODS, (name for name, _ in running))
             self._create(PODS, running)
+        self._create_beside(objects.beside(workload, pods))
         self._create_beside(objects.beside_pods(workload, pods))
         self._create(PODS, objects.incoming(workload, pods))
 
@@ -77,6 +81,7 @@ class BenchControlPlane:
         if workload.arriving is not None:
             self._delete(PODS, (name for name, _ in objects.arriving(workload.arriving)))
         self._delete_beside(objects.beside_pods(workload, pods))
+        self._delete_beside(objects.beside(workload, pods))
         self._api.request("DELETE", EVENTS)
 
     def tear_down(self, workload: ClusterWorkload) -> None:

@@ -58,6 +58,15 @@ def beside_pods(workload: ClusterWorkload, count: int) -> Iterator[tuple[str, Wr
     return _beside(workload.per_pod, count)
 
 
+def beside(workload: ClusterWorkload, count: int) -> Iterator[tuple[str, Written]]:
+    """Objects that are created before `count` pending pods, with their kind."""
+    for series in workload.beside:
+        pattern = ObjectPattern(series.object, {"pods_each": [count // series.count]})
+        for number in range(series.count):
+            body = pattern.stamp(number % series.kinds, number)
+            yield series.object["kind"], (json.loads(body)["metadata"]["name"], body)
+
+
 def _beside(patterns: Iterable[dict[str, Any]], count: int) -> Iterator[tuple[str, Written]]:
     for fields in patterns:
         pattern = ObjectPattern(fields, {})

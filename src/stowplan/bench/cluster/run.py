@@ -77,7 +77,7 @@ def run_scheduler(control_plane: BenchControlPlane, workload: ClusterWorkload, n
     count += arriving.count if arriving else 0
     events, version, plane = control_plane.events(), control_plane.version(), control_plane.control_plane
     started = monotonic()
-    with SCHEDULERS[name](plane) as scheduler:
+    with SCHEDULERS[name](plane, flags=workload.flags) as scheduler:
         process = scheduler.process
 
         def read() -> Reading:

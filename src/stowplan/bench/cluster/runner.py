@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby
 from statistics import fmean
 
 from stowplan.bench.cluster.control_plane import BenchControlPlane
@@ -28,7 +29,7 @@ class ClusterRunner:
         seed: int = 0,
         progress: Progress = lambda message: None,
         calibrate: Callable[[], float] = calibrate,
-        open_control_plane: Callable[[int], AbstractContextManager[BenchControlPlane]] = BenchControlPlane.open,
+        open_control_plane: Callable[..., AbstractContextManager[BenchControlPlane]] = BenchControlPlane.open,
         run_scheduler: Callable[[BenchControlPlane, ClusterWorkload, str, int], Figures] = run_scheduler,
         settle: Callable[[], object] = wait_until_quiet,
     ) -> None:
@@ -44,12 +45,18 @@ class ClusterRunner:
         self._settle = settle
 
     def run(self, names: Iterable[str] = NAMES) -> Iterator[ClusterReport]:
-        """A report for each workload, all on one control plane."""
+        """A report for each workload, all with the same feature gates on one control plane."""
         chosen = set(names)
+        workloads = [load_workload(name) for name in NAMES if name in chosen]
+        for flags, group in groupby(workloads, key=lambda workload: workload.flags):
+            yield from self._run_group(list(group), flags)
+
+    def _run_group(self, workloads: Sequence[ClusterWorkload], flags: tuple[str, ...]) -> Iterator[ClusterReport]:
         last: ClusterWorkload | None = None
+        more = (flags, workloads[0].runtime_config) if flags else ()
         self._progress("starting etcd and kube-apiserver")
-        with self._open_control_plane(self._seed) as control_plane:
-            for workload in [load_workload(name) for name in NAMES if name in chosen]:
+        with self._open_control_plane(self._seed, *more) as control_plane:
+            for workload in workloads:
                 if last is not None:
                     control_plane.tear_down(last)
                 yield self._report(control_plane, workload)

@@ -26,6 +26,8 @@ NAMES = (
     "preemption-async",
     "devices",
     "startup",
+    "gangs",
+    "gangs-unschedulable",
 )
 """Every workload, in the order in which they run; each is a file of that name."""
 
@@ -66,6 +68,16 @@ class Arriving(PodSeries, frozen=True, kw_only=True):
     interval_seconds: float
 
 
+class Beside(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Objects of one pattern that are created before the pending pods, and deleted with them."""
+
+    count: int
+    kinds: int = 1
+    """Different `$kind`s, which take turns."""
+    object: dict[str, Any]
+    """`$pods_each` is the number of pending pods divided by `count`."""
+
+
 class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One file of `workloads/`, on top of the scenario that it names."""
 
@@ -86,6 +98,16 @@ class ClusterWorkload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Patterns of objects that accompany each node, whose name is `$node`,"""
     per_pod: tuple[dict[str, Any], ...] = ()
     """and each pending pod; `$suffix` is the pod's."""
+    beside: tuple[Beside, ...] = ()
+    gates: tuple[str, ...] = ()
+    """Feature gates of the API server and of the schedulers."""
+    runtime_config: dict[str, bool] = {}
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flag that turns the gates on."""
+        gates = ",".join(f"{name}=true" for name in self.gates)
+        return (f"--feature-gates={gates}",) if gates else ()
 
 
 @cache

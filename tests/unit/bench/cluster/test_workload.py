@@ -1,7 +1,10 @@
+import json
+from collections import Counter
 from importlib.resources import files
 
 import pytest
 
+from stowplan.bench.cluster.objects import beside, incoming
 from stowplan.bench.cluster.workload import NAMES, PEERS, Bars, load_workload
 from stowplan.errors import InputError
 
@@ -18,6 +21,8 @@ BARS = {
     ),
     "devices": Bars(per_second=2, cpu_us_per_pod=0.3),
     "startup": Bars(first_bind_s=10),
+    "gangs": Bars(per_second=5, cpu_us_per_pod=0.1),
+    "gangs-unschedulable": Bars(per_second=5),
 }
 PODS = {
     "basic": 5000,
@@ -30,6 +35,8 @@ PODS = {
     "preemption-pvs": 1000,
     "preemption-async": 2000,
     "devices": 2000,
+    "gangs": 5000,
+    "gangs-unschedulable": 2000,
 }
 NODES = {name: 1000 for name in NAMES if name.startswith("preemption")} | {"devices": 500}
 
@@ -69,6 +76,21 @@ def test_what_runs_can_be_taken_from_another_scenario() -> None:
     running = load_workload("startup").running
     assert running is not None
     assert (running.per_node, running.templates) == (10, 499)
+
+
+def test_gangs_have_a_group_each_and_gates() -> None:
+    workload = load_workload("gangs")
+    assert workload.flags == ("--feature-gates=GenericWorkload=true,GangScheduling=true",)
+    assert load_workload("basic").flags == ()
+    groups = [json.loads(body) for _, (_, body) in beside(workload, 500)]
+    assert len(groups) == 50
+    assert {each["spec"]["schedulingPolicy"]["gang"]["minCount"] for each in groups} == {10}
+    members = Counter(
+        json.loads(body)["spec"]["schedulingGroup"]["podGroupName"] for _, body in incoming(workload, 500)
+    )
+    assert members == {each["metadata"]["name"]: 10 for each in groups}
+    names = [name for _, (name, _) in beside(load_workload("gangs-unschedulable"), 1)]
+    assert len(names) == len(set(names)) == 2500
 
 
 def test_an_unknown_name_is_refused() -> None:
