@@ -89,7 +89,7 @@ def test_gangs_have_a_group_each_and_gates() -> None:
         json.loads(body)["spec"]["schedulingGroup"]["podGroupName"] for _, body in incoming(workload, 500)
     )
     assert members == {each["metadata"]["name"]: 10 for each in groups}
-    names = [name for _, (name, _) in beside(load_workload("gangs-unschedulable"), 1)]
+    names = [(kind, name) for kind, (name, _) in beside(load_workload("gangs-unschedulable"), 1)]
     assert len(names) == len(set(names)) == 2500
 
 
