@@ -29,6 +29,8 @@ PODS: tuple[dict[str, Any], ...] = (
     {"requests": {"cpu": "1"}},
     {"requests": {"cpu": "1"}, "labels": {"app": "a"}},
     {"requests": {"cpu": "2", "memory": "1Gi"}, "priority": 1},
+    {"requests": {"cpu": "1"}, "priority": 2},
+    {"requests": {"cpu": "3"}, "priority": 3},
     {"requests": {"cpu": "1"}, "nodeSelector": {"disk": "ssd"}},
     {"requests": {"cpu": "1"}, "tolerations": [{"operator": "Exists"}]},
     {"containers": [container(cpu="500m", ports=[{"hostPort": 80, "containerPort": 80}])]},

@@ -10,22 +10,27 @@ import random
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from stowplan import api, logs
 from stowplan.cluster import protobuf, wire
 from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.event_series import FINISH_AFTER_SECONDS, Series, SeriesBook
+from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.write_client import MAX_CONNECTIONS, ClosedError, Writer, WriteRequest
 from stowplan.cluster.writes.api_failures import SUCCESS
 from stowplan.framework import EmitEvent, Pod, RepeatEvent
 
 MAX_QUEUED_EVENTS = 10_000
+REPEATS_PER_SECOND = 50.0
+"""Rate of repeated events; kube-scheduler's default limit of all its writes."""
+MAX_REPEAT_BURST = 500
 MAX_ATTEMPTS = 12
 RETRY_SECONDS = 10.0
 
 _JITTER = 0.25
 _DRAIN_POLL_SECONDS = 0.005
+_DEFERRED_POLL_SECONDS = 0.2
 _SCHEDULED = "Scheduled"
 
 log = logs.get(__name__)
@@ -34,7 +39,10 @@ log = logs.get(__name__)
 class EventRecorder:
     """Sends events through a writer of its own, so that bindings do not wait for them.
 
-    Callers never block: if the queue is full, the oldest event is dropped.
+    Callers never block: if the queue is full, the oldest event is dropped. Events that repeat one about the same
+    object, and their counts, are limited to a rate: in a full cluster each pod that ends leads to a failed attempt of
+    every pending pod, and the API server needs time for bindings. The latest event of an object replaces a deferred
+    one.
     """
 
     def __init__(
@@ -48,6 +56,8 @@ class EventRecorder:
         max_queued: int = MAX_QUEUED_EVENTS,
         retry_seconds: float = RETRY_SECONDS,
         rng: random.Random | None = None,
+        repeats_per_second: float = REPEATS_PER_SECOND,
+        max_repeat_burst: int = MAX_REPEAT_BURST,
     ) -> None:
         self._writer = writer
         self._version_of = version_of
@@ -64,6 +74,10 @@ class EventRecorder:
         self._delayed = 0
         self._series = SeriesBook(self._report)
         self._series_timer: asyncio.TimerHandle | None = None
+        self._repeats = TokenBucket(repeats_per_second, max_repeat_burst, self._loop.time)
+        self._deferred: dict[Hashable, Series] = {}
+        """Series to create or to count at the server when the limit of repetitions allows it, by subject."""
+        self._deferred_timer: asyncio.TimerHandle | None = None
         self._commons: dict[tuple[str, str, str, str], bytes] = {}
         self._micro_time = wire.MicroTime()
         self._last_number = 0
@@ -75,8 +89,10 @@ class EventRecorder:
         """Write an event about a pod."""
         pod = instruction.regarding
         # A pod is bound once, so the most frequent event needs no series.
-        repeatable = instruction.reason != _SCHEDULED
-        self._record(pod.namespace.encode(), pod.name, self._what(instruction), instruction.note, repeatable)
+        what, subject = self._what(instruction), None
+        if instruction.reason != _SCHEDULED:
+            subject = (what[0], pod.uid, what[2])
+        self._record(pod.namespace.encode(), pod.name, what, instruction.note, subject)
 
     def repeat(self, instruction: RepeatEvent) -> None:
         """Write events about several pods."""
@@ -90,7 +106,7 @@ class EventRecorder:
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Write a normal event about any object."""
         what = (self._common(controller, "Normal", reason, reason), wire.reference(regarding), b"")
-        self._record((regarding.namespace or "default").encode(), regarding.name, what, note, repeatable=True)
+        self._record((regarding.namespace or "default").encode(), regarding.name, what, note, subject=what)
 
     async def drain(self, timeout: float) -> bool:
         """Wait for queued events, then close the writer. Returns whether all were written in time."""
@@ -98,24 +114,31 @@ class EventRecorder:
         while (self._waiting or self._sent) and self._loop.time() < deadline:
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
         finished = not self._waiting
-        if self._series_timer is not None:
-            self._series_timer.cancel()
+        for timer in (self._series_timer, self._deferred_timer):
+            if timer is not None:
+                timer.cancel()
         return await self._writer.drain(max(deadline - self._loop.time(), 0.0)) and finished
 
     # Events
-    def _record(self, namespace: bytes, of: str, what: tuple[bytes, bytes, bytes], note: str, repeatable: bool) -> None:
+    def _record(
+        self, namespace: bytes, of: str, what: tuple[bytes, bytes, bytes], note: str, subject: Hashable | None
+    ) -> None:
+        """Write an event, or count it as a repetition. Without a subject, the event never repeats."""
         now = self._clock()
-        if repeatable and self._series.count_again(what, now):
+        if subject is not None and self._series.count_again(what, now):
             return
         common, regarding, related = what
         name = self._name(of, now)
         fields = wire.event(name, namespace, now, regarding, related, note, common)
         path = wire.events_path(namespace)
         series = None
-        if repeatable:
-            series = Series(what, b"%b/%b" % (path, name), fields, now)
-            self._series.add(series)
+        if subject is not None:
+            series = Series(what, b"%b/%b" % (path, name), fields, now, subject)
+            earlier = self._series.add(series)
             self._keep_series_timer()
+            if earlier is not None and not self._repeats.try_take():
+                self._defer(series)
+                return
         self._enqueue(_EventRequest(self, b"POST", path, wire.event_body(fields), series))
 
     def _what(self, instruction: EmitEvent) -> tuple[bytes, bytes, bytes]:
@@ -161,8 +184,41 @@ class EventRecorder:
             self._writer.submit(self._waiting.popleft())
 
     def _report(self, series: Series) -> None:
-        """Send the count of a series."""
-        self._enqueue(_EventRequest(self, b"PATCH", series.path, series.patch(self._micro_time), series))
+        """Send the count of a series, as soon as the limit allows it."""
+        if self._repeats.try_take():
+            self._send_series(series)
+        else:
+            self._defer(series)
+
+    def _send_series(self, series: Series) -> None:
+        """Create the event with its count, or patch the count."""
+        series.deferred = False
+        series.reported = series.count
+        if series.created:
+            request = _EventRequest(self, b"PATCH", series.path, series.patch(self._micro_time), series)
+        else:
+            request = _EventRequest(self, b"POST", series.collection, wire.event_body(series.fields()), series)
+        self._enqueue(request)
+
+    # Repetitions beyond the limit
+    def _defer(self, series: Series) -> None:
+        earlier = self._deferred.get(series.subject)
+        if earlier is not None:
+            earlier.deferred = False
+        series.deferred = True
+        self._deferred[series.subject] = series
+        self._keep_deferred_timer()
+
+    def _keep_deferred_timer(self) -> None:
+        if self._deferred_timer is None:
+            self._deferred_timer = self._loop.call_later(_DEFERRED_POLL_SECONDS, self._send_deferred)
+
+    def _send_deferred(self) -> None:
+        self._deferred_timer = None
+        while self._deferred and self._repeats.try_take():
+            self._send_series(self._deferred.pop(next(iter(self._deferred))))
+        if self._deferred:
+            self._keep_deferred_timer()
 
     def _keep_series_timer(self) -> None:
         if self._series_timer is None:
@@ -188,8 +244,8 @@ class EventRecorder:
         series = request.series
         if series is not None and request.method == b"PATCH" and error.reason == "NotFound":
             # The event has expired at the server; create it again, with the count.
-            body = wire.event_body(series.fields())
-            self._enqueue(_EventRequest(self, b"POST", series.collection, body, series))
+            series.created = False
+            self._send_series(series)
         elif error.reason != "AlreadyExists":
             self._drop(request, "Server rejected event (will not retry!)", error.reason, error.message)
         elif series is not None:

@@ -20,11 +20,26 @@ MAX_TOGETHER = 1_000
 class Series:
     """One event and its count."""
 
-    __slots__ = ("_fields", "count", "created", "key", "path", "reported", "reported_at", "seen_at")
+    __slots__ = (
+        "_fields",
+        "count",
+        "created",
+        "deferred",
+        "key",
+        "path",
+        "reported",
+        "reported_at",
+        "seen_at",
+        "subject",
+    )
 
-    def __init__(self, key: Hashable, path: bytes, fields: bytes, now: float) -> None:
+    def __init__(self, key: Hashable, path: bytes, fields: bytes, now: float, subject: Hashable = None) -> None:
         self.key = key
         """Equal for repetitions of the event."""
+        self.subject = key if subject is None else subject
+        """Equal for events of one kind about one object, whatever its resourceVersion."""
+        self.deferred = False
+        """Whether the event or its count waits for the limit of repetitions."""
         self.path = path
         """Path of the event object."""
         self._fields = fields
@@ -42,8 +57,8 @@ class Series:
         return self.path.rpartition(b"/")[0]
 
     def fields(self) -> bytes:
-        """Fields for creating the event again, with the count."""
-        return self._fields + wire.series(self.count, self.seen_at)
+        """Fields for creating the event, with the count if it repeated."""
+        return self._fields + wire.series(self.count, self.seen_at) if self.count > 1 else self._fields
 
     def patch(self, micro_time: wire.MicroTime) -> bytes:
         """The patch with the count, in JSON."""
@@ -79,16 +94,21 @@ class SeriesBook:
         self._on_report = on_report
         self._max_series = max_series
         self._book: dict[Hashable, Series] = {}
+        self._latest: dict[Hashable, Series] = {}
+        """The latest series by subject."""
         self._together: dict[int, SeriesTogether] = {}
         """Series that are counted together, by the identity of the pods."""
 
     def __len__(self) -> int:
         return len(self._book)
 
-    def add(self, series: Series) -> None:
+    def add(self, series: Series) -> Series | None:
+        """Add a series; returns the series before it with the same subject."""
+        earlier = self._latest.get(series.subject)
         if len(self._book) >= self._max_series:
-            del self._book[next(iter(self._book))]
-        self._book[series.key] = series
+            self._remove(earlier or next(iter(self._book.values())))
+        self._book[series.key] = self._latest[series.subject] = series
+        return earlier
 
     def count_again(self, key: Hashable, now: float) -> bool:
         """Count an event of a known series; False if there is none."""
@@ -116,9 +136,11 @@ class SeriesBook:
         return True
 
     def keep_together(self, pods: object, keys: Iterable[Hashable]) -> None:
-        """Count events of the pods together from now on, if the server has a count of each."""
+        """Count events of the pods together from now on, if the server has or gets a count of each."""
         series = [self._book.get(key) for key in keys]
-        known = [each for each in series if each is not None and each.created and each.reported > 1]
+        known = [
+            each for each in series if each is not None and (each.deferred or (each.created and each.reported > 1))
+        ]
         if len(known) != len(series):
             return
         if len(self._together) >= MAX_TOGETHER:
@@ -128,7 +150,7 @@ class SeriesBook:
     def forget(self, series: Series) -> None:
         """The server rejected the event: the next repetition starts a new series."""
         if self._book.get(series.key) is series:
-            del self._book[series.key]
+            self._remove(series)
 
     def flush(self, now: float) -> None:
         """Send due counts and remove finished series."""
@@ -141,7 +163,12 @@ class SeriesBook:
             if series.created and (due or (over and series.count > series.reported)):
                 self._report(series, now)
             if over:
-                del self._book[series.key]
+                self._remove(series)
+
+    def _remove(self, series: Series) -> None:
+        del self._book[series.key]
+        if self._latest.get(series.subject) is series:
+            del self._latest[series.subject]
 
     def _report(self, series: Series, now: float) -> None:
         series.reported, series.reported_at = series.count, now

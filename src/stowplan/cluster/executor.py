@@ -22,10 +22,17 @@ class InstructionExecutor:
     Calls of plugins and extenders are carried out elsewhere.
     """
 
-    def __init__(self, writer: Writer, recorder: EventRecorder, kinds: Mapping[str, Kind] = KINDS) -> None:
-        """`kinds` are the kinds by name, as the server has them."""
+    def __init__(
+        self,
+        writer: Writer,
+        recorder: EventRecorder,
+        kinds: Mapping[str, Kind] = KINDS,
+        on_status_lost: Callable[[str], None] = lambda uid: None,
+    ) -> None:
+        """`kinds` are the kinds by name, as the server has them. `on_status_lost` receives the uid of a pod whose
+        status cannot be patched."""
         self._writer = writer
-        self._statuses = Statuses(writer)
+        self._statuses = Statuses(writer, on_status_lost)
         self._handlers: dict[type[Instruction], Callable[[Any, Answer], None]] = {
             Bind: self._bind,
             PatchStatus: lambda instruction, answer: self._statuses.patch(instruction),
@@ -47,6 +54,7 @@ class InstructionExecutor:
     def _bind(self, instruction: Bind, answer: Answer) -> None:
         request = BindingRequest(self._writer, instruction, answer)
         uid = instruction.pod.uid
+        self._statuses.drop_deferred(uid)
         if uid in self._statuses.running:
             self._statuses.bind_after(uid, partial(self._writer.submit, request))
         else:

@@ -23,7 +23,21 @@ class TokenBucket:
         """Reserve a token. Returns the seconds to wait before the request is sent."""
         if self._qps <= 0:
             return 0.0
-        now = self._clock()
-        self._tokens = min(self._burst, self._tokens + max(now - self._filled_at, 0.0) * self._qps) - 1
-        self._filled_at = now
+        self._fill()
+        self._tokens -= 1
         return max(-self._tokens / self._qps, 0.0)
+
+    def try_take(self) -> bool:
+        """Take a token if there is one."""
+        if self._qps <= 0:
+            return True
+        self._fill()
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def _fill(self) -> None:
+        now = self._clock()
+        self._tokens = min(self._burst, self._tokens + max(now - self._filled_at, 0.0) * self._qps)
+        self._filled_at = now

@@ -181,6 +181,13 @@ class Engine:
     def release_time(self) -> None:
         self._state.queue_clock.release()
 
+    def status_not_written(self, uid: str) -> None:
+        """A patch of a pod's status failed for good: the next failed attempt requests it again."""
+        known = self._state.pending.get(uid)
+        if known is not None:
+            known.requested = None
+            self._state.queue.condition_changed(uid, known.refusal)
+
     def charge(self, seconds: float) -> None:
         """The last scheduling cycle took this long. Expensive ones are charged to the namespace of the pod."""
         queued = self._cycles.last

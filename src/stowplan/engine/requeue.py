@@ -88,25 +88,33 @@ class FailureHandler:
         state.outbox.append(RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", note))
 
     def _patch(self, known: PendingPod, failed: AttemptFailure) -> PatchStatus | None:
-        """The patch of the status; None if it has the condition and the nomination already."""
+        """The patch of the status; None if it has the condition and the nomination already, or gets them by a patch
+        that was requested before."""
         pod = known.pod
-        reason = "Unschedulable" if failed.status.rejected else "SchedulerError"
+        wanted = "False", "Unschedulable" if failed.status.rejected else "SchedulerError", failed.message
         before = known.condition("PodScheduled")
-        condition: api.Condition | None = None
-        if before is None or (before.status, before.reason, before.message) != ("False", reason, failed.message):
-            same_status = before is not None and before.status == "False"
-            condition = api.Condition(
-                type="PodScheduled",
-                status="False",
-                reason=reason,
-                message=failed.message,
-                observed_generation=pod.generation,
-                last_transition_time=before.last_transition_time
-                if before is not None and same_status
-                else self._state.timestamp(),
-            )
         nominated = None if failed.nominate == pod.nominated_node_name else failed.nominate
-        return PatchStatus(pod, condition, nominated) if condition is not None or nominated is not None else None
+        if _is(known.requested or before, wanted):
+            return None if nominated is None else PatchStatus(pod, None, nominated)
+        same_status = before is not None and before.status == "False"
+        condition = api.Condition(
+            type="PodScheduled",
+            status="False",
+            reason=wanted[1],
+            message=failed.message,
+            observed_generation=pod.generation,
+            last_transition_time=before.last_transition_time
+            if before is not None and same_status
+            else self._state.timestamp(),
+        )
+        restores = _is(before, wanted)
+        known.requested = None if restores else condition
+        return PatchStatus(pod, condition, nominated, is_repeated=same_status, restores=restores)
+
+
+def _is(condition: api.Condition | None, wanted: tuple[str, str, str]) -> bool:
+    """Whether a condition has the status, reason and message."""
+    return condition is not None and (condition.status, condition.reason, condition.message) == wanted
 
 
 def _encodable(message: str) -> str:

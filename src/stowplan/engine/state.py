@@ -29,10 +29,12 @@ REFUSED = ("False", "Unschedulable")
 class PendingPod:
     """An unassigned pod as the API server last reported it; of its status only the parts compared before a write."""
 
-    __slots__ = ("conditions", "pod", "resource_version")
+    __slots__ = ("conditions", "pod", "requested", "resource_version")
 
     def __init__(self, pod: Pod, source: api.Pod) -> None:
         self.pod = pod
+        self.requested: api.Condition | None = None
+        """The condition PodScheduled that was requested since the API server's last report."""
         self.conditions = source.status.conditions
         self.resource_version = source.metadata.resource_version
 

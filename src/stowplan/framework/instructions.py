@@ -61,12 +61,24 @@ class Bind(Request):
 class PatchStatus(Instruction):
     """Write a condition, a nominated node name, or both to a pod's status. None leaves a part unchanged."""
 
-    __slots__ = ("condition", "nominated_node_name", "pod")
+    __slots__ = ("condition", "is_repeated", "nominated_node_name", "pod", "restores")
 
-    def __init__(self, pod: Pod, condition: api.Condition | None, nominated_node_name: str | None) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        condition: api.Condition | None,
+        nominated_node_name: str | None,
+        *,
+        is_repeated: bool = False,
+        restores: bool = False,
+    ) -> None:
         self.pod = pod
         self.condition = condition
         self.nominated_node_name = nominated_node_name
+        self.is_repeated = is_repeated
+        """Whether the pod has the condition already, with another reason or message."""
+        self.restores = restores
+        """Whether the pod has the very condition, and only a patch that may be under way has to be undone."""
 
 
 class Evict(Request):

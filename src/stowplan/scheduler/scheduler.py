@@ -170,7 +170,14 @@ class Scheduler:
         caller = PluginCaller(loop, settings.options.plugin_call_timeout)
         scheduling_loop = self._scheduling_loop = SchedulingLoop(
             self.engine,
-            self._explaining(InstructionExecutor(writer, recorder, KINDS | {kind.name: kind for kind in self.kinds})),
+            self._explaining(
+                InstructionExecutor(
+                    writer,
+                    recorder,
+                    KINDS | {kind.name: kind for kind in self.kinds},
+                    self.engine.status_not_written,
+                )
+            ),
             caller,
             loop,
             now,

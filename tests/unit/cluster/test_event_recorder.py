@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,7 +16,7 @@ from stowplan.api import codec
 from stowplan.cache import Cluster
 from stowplan.cluster.event_recorder import EventRecorder
 from stowplan.cluster.write_client import Writer
-from stowplan.framework import EmitEvent, Pod
+from stowplan.framework import EmitEvent, Pod, RepeatEvent
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 NOW = 1767225600.0
@@ -233,5 +234,49 @@ def test_events_that_wait_for_a_server_that_is_gone_are_bounded_too() -> None:
             for each in pods[3:]:
                 recorder.emit(bound(each))
             assert recorder.dropped == 3
+
+    run(steps())
+
+
+def test_repetitions_are_limited_to_a_rate_and_the_latest_one_is_written() -> None:
+    pods = [make_pod(f"p{number}") for number in range(4)]
+    version = "1"
+
+    async def steps() -> None:
+        nonlocal version
+        more = {"version_of": lambda pod: version, "repeats_per_second": 20.0, "max_repeat_burst": 1}
+        async with recording(**more) as (recorder, server):
+            for each in pods:
+                recorder.emit(failed(each))
+            for version in ("2", "3", "3"):
+                for each in pods:
+                    recorder.emit(failed(each, f"note {version}"))
+            while len(server.received) < 9:
+                await asyncio.sleep(0.01)
+            posted = [each.json for each in server.received]
+            notes = Counter(each["note"] for each in posted)
+            assert notes == {"no room": 4, "note 2": 1, "note 3": 4}, "the burst is one repetition"
+            later = [each for each in posted if each["note"] == "note 3"]
+            assert [each["series"]["count"] for each in later] == [2] * 4
+
+    run(steps())
+
+
+def test_events_of_equal_pods_are_counted_together_while_they_are_deferred() -> None:
+    pods = tuple(make_pod(f"p{number}") for number in range(3))
+    again = RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", "no room")
+
+    async def steps() -> None:
+        version = "1"
+        more = {"version_of": lambda pod: version, "repeats_per_second": 1e-6, "max_repeat_burst": 1}
+        async with recording(**more) as (recorder, server):
+            recorder.emit(failed(pods[0]))
+            recorder.repeat(again)
+            version = "2"
+            for _ in range(5):
+                recorder.repeat(again)
+            await asyncio.sleep(0.05)
+            assert [each.method for each in server.received].count("POST") <= 4
+            assert len(server.received) == 4, "three first events and one repetition"
 
     run(steps())

@@ -99,6 +99,32 @@ def test_another_message_keeps_the_time_of_transition() -> None:
     assert host.state.timestamp() != first.last_transition_time
 
 
+def test_a_condition_is_requested_once_and_restored_if_the_message_returns() -> None:
+    def attempt() -> list[PatchStatus]:
+        host.state.queue.activate([host.engine.pending["default/p"].pod])
+        host.engine.schedule_one()
+        return [each for each in host.take() if isinstance(each, PatchStatus)]
+
+    host = Host(node("a", cpu=1), pod("p", requests={"cpu": 2}))
+    host.schedule()
+    host.put(node("b", cpu=1))
+    (other,) = attempt()
+    assert (other.is_repeated, other.restores) == (True, False)
+    assert attempt() == [], "it is requested already"
+    second = host.engine.cluster.nodes.get("b")
+    assert second is not None
+    host.delete(second.node)
+    (restored,) = attempt()
+    assert restored.restores
+    assert restored.condition is not None
+    assert restored.condition.message == NO_ROOM
+    assert attempt() == []
+    host.put(node("b", cpu=1))
+    assert len(attempt()) == 1
+    host.engine.status_not_written("default/p")
+    assert len(attempt()) == 1, "the patch was lost"
+
+
 def test_a_condition_that_was_true_before_changes_its_time() -> None:
     was = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
     host = Host(node("a", cpu=1), pod("p", requests={"cpu": 2}, status={"conditions": [was]}))

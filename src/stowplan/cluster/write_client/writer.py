@@ -144,6 +144,10 @@ class Writer:
         await asyncio.sleep(0)  # Lets connections close and losses be reported.
         return finished
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def close(self) -> None:
         """Abort all requests; their losses are reported in the loop's next iteration."""
         self._closed = True

@@ -2,6 +2,7 @@
 
 Pods of one template get the same diagnosis and message in the same state of the cluster. A refusal is recalled while
 node objects, rules and nominations are the same; nodes on which pods came or went since are filtered again, one by one.
+Where the pod might preempt others and no evictions help, the refusal is recalled only as long as nothing changes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.filtering import NO_OBJECTION
 from stowplan.runtime.points.cycle_error import CycleError, failed_at
 from stowplan.runtime.points.post_filter import run_post_filters
+from stowplan.runtime.preemption.search import nodes_where_preemption_might_help
 
 if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
@@ -33,7 +35,7 @@ SlotFilter = Callable[[int], Status | None]
 class KeptRefusal:
     """The refusal of one template, brought up to date by `recall`."""
 
-    __slots__ = ("_by_slot", "_decision", "_filters", "_position", "_profile", "_stamp", "used")
+    __slots__ = ("_by_slot", "_decision", "_filters", "_position", "_profile", "_searched", "_stamp", "exact", "used")
 
     def __init__(self, profile: Profile, decision: Decision, diagnosis: Diagnosis) -> None:
         self._profile = profile
@@ -46,6 +48,13 @@ class KeptRefusal:
         active = [plugin for plugin in shape.cluster_filters if plugin.name not in skipped]
         self._by_slot = not active and diagnosis.pre_filtered is NO_OBJECTION and not profile.nominator.by_node
         """Whether the answer about a node depends on that node alone."""
+        self._searched = 0
+        """Nodes that were searched for victims, from a random one on."""
+        self.exact = profile.may_preempt(decision.pod)
+        """Whether victims were looked for in vain, so that a pod that starts or ends anywhere may change the answer."""
+        if self.exact:
+            self._searched = len(nodes_where_preemption_might_help(diagnosis))
+            self._by_slot = False
         self.used = 0
 
     def recall(self, pod: Pod) -> Decision | None:
@@ -63,6 +72,8 @@ class KeptRefusal:
             except CycleError:
                 return None
             self._position += behind
+        if self._searched:
+            self._profile.rng.randrange(self._searched)  # As the search does: later random choices stay the same.
         return self._decision if self._decision.pod is pod else self._decision.about(pod)
 
     def _repair(self, slots: set[int]) -> bool:
@@ -109,10 +120,11 @@ class RefusalMemory:
     def recall(self, pod: Pod) -> Decision | None:
         """The decision about a pod whose template is refused as before; None if there is no such refusal."""
         refusal = self.by_template.get(pod.template)
-        if refusal is None or not self.enabled or self._is_nominated(pod) or self._profile.may_preempt(pod):
+        if refusal is None or not self.enabled or self._is_nominated(pod):
             return None
         self._turn = refusal.used = self._turn + 1
-        decision = refusal.recall(pod)
+        known = refusal.exact or not self._profile.may_preempt(pod)
+        decision = refusal.recall(pod) if known else None
         if decision is None:
             del self.by_template[pod.template]
         return decision
@@ -122,7 +134,7 @@ class RefusalMemory:
         pod, diagnosis, profile = decision.pod, decision.diagnosis, self._profile
         if diagnosis is None or decision.preemption is not None or not self.enabled:
             return
-        if pod.template.large or self._is_nominated(pod) or profile.may_preempt(pod) or not self._is_shared(pod):
+        if pod.template.large or self._is_nominated(pod) or not self._is_shared(pod):
             return
         decision.refusal = refusal = self.by_template[pod.template] = KeptRefusal(profile, decision, diagnosis)
         self._turn = refusal.used = self._turn + 1

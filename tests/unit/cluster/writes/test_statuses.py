@@ -21,6 +21,7 @@ from tests.unit.cluster.executor_rig import (
 from tests.unit.cluster.scripted_server import Received, ok, refusal, run
 
 from stowplan import api
+from stowplan.cluster.writes import statuses
 from stowplan.framework import Bind, PatchStatus
 
 
@@ -89,5 +90,61 @@ def test_a_binding_waits_for_the_patch_under_way_and_makes_others_moot() -> None
             held[0].peer.reply(*UNAVAILABLE)
             assert await stage.end() == [None]
             assert stage.server.asked == [f"PATCH {POD}/status", f"POST {POD}/binding"]
+
+    run(play())
+
+
+def other_message(message: str, pod_name: str = "web", **more: bool) -> PatchStatus:
+    condition = api.Condition(type="PodScheduled", status="False", reason="Unschedulable", message=message)
+    return PatchStatus(make_pod(pod_name), condition, None, is_repeated=True, **more)
+
+
+def messages(received: list[Received]) -> list[str]:
+    return [each.json["status"]["conditions"][0]["message"] for each in received]
+
+
+def test_other_messages_are_limited_to_a_rate_and_the_last_one_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statuses, "MAX_REPEAT_BURST", 1)
+
+    async def play() -> None:
+        async with executor_rig(ok) as stage:
+            stage.execute(other_message("first", "other"))
+            stage.execute(*(other_message(message) for message in ("a", "b", "c")))
+            stage.execute(PatchStatus(make_pod("new"), UNSCHEDULABLE, None))
+            while len(stage.server.received) < 2:
+                await asyncio.sleep(0.005)
+            assert UNSCHEDULABLE.message in messages(stage.server.received), "a first condition does not wait"
+            while len(stage.server.received) < 3:
+                await asyncio.sleep(0.005)
+            assert messages(stage.server.received)[-1] == "c"
+
+    run(play())
+
+
+def test_a_message_that_returns_before_another_was_written_needs_no_patch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statuses, "MAX_REPEAT_BURST", 1)
+    monkeypatch.setattr(statuses, "REPEATS_PER_SECOND", 10.0)
+
+    async def play() -> None:
+        async with executor_rig(ok) as stage:
+            stage.execute(other_message("first", "other"))
+            stage.execute(other_message("a"), other_message("before", restores=True))
+            stage.execute(other_message("b", "bound"), Bind(make_pod("bound"), "n1"))
+            await asyncio.sleep(0.5)
+            asked = [each for each in stage.server.received if each.method == "PATCH"]
+            assert messages(asked) == ["first"]
+
+    run(play())
+
+
+def test_a_patch_that_fails_for_good_is_reported() -> None:
+    async def play() -> None:
+        async with executor_rig(script((403, refusal("Forbidden")))) as stage:
+            lost: list[str] = []
+            patches = statuses.Statuses(stage.writer, lost.append)
+            patches.patch(PatchStatus(make_pod(), UNSCHEDULABLE, None))
+            while not lost:
+                await asyncio.sleep(0.005)
+            assert lost == [UID]
 
     run(play())
