@@ -61,6 +61,11 @@ _SUBCOMMANDS = {
         "scheduler_perf",
         "Run Kubernetes' scheduler_perf suite for Stowplan and kube-scheduler by turns.",
     ),
+    "sizes": CommandEntry(
+        "stowplan.cli.bench_sizes",
+        "sizes",
+        "Measure the start in a large cluster, in front of a stand-in of the API server.",
+    ),
 }
 """Imported on demand: they need dependencies that not every installation has."""
 

@@ -1,0 +1,165 @@
+"""A stand-in of the API server: generates nodes and pods page by page, and confirms bindings by a watch.
+
+It stores nothing but the pods that it creates after the start, serves plain HTTP, and answers each request that a
+scheduler sends; other kinds are empty. Its objects have the size of real ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from aiohttp import web
+
+from stowplan.bench.object_pattern import ObjectPattern, overlay
+from stowplan.bench.object_series import PAGE, RUNNING, node_name, node_pages
+from stowplan.bench.scenario import load_object, load_scenario
+
+VERSION = "v1.36.4"
+NEW_PODS = "/stand-in/pods"
+"""POST creates pods and replies when all are bound, with the seconds that it took."""
+
+_SCENARIO = "memory"
+_SEED = 1
+_UID = re.compile('"uid":"[^"]*"')
+
+
+class StandIn:
+    """The cluster, and the requests about it."""
+
+    def __init__(self, nodes: int, pods: int) -> None:
+        self._scenario = load_scenario(_SCENARIO)
+        self.nodes = nodes
+        series = self._scenario.incoming
+        self._pattern = ObjectPattern(overlay(load_object("pod")["object"], series.pod), series.vary)
+        items = self._node_items()
+        self.node_pages = [self._page("NodeList", islice(items, PAGE), first, nodes) for first in range(0, nodes, PAGE)]
+        """Pages of the list of nodes, made before the first request."""
+        running = map(self._running_pod, range(pods))
+        self.pod_pages = [self._page("PodList", islice(running, PAGE), first, pods) for first in range(0, pods, PAGE)]
+        self._version = 1
+        self._new: dict[str, dict[str, Any]] = {}
+        self._unbound: set[str] = set()
+        self._all_bound = asyncio.Event()
+        self._watched = asyncio.Event()
+        self._pod_watches: list[asyncio.Queue[bytes]] = []
+
+    def application(self) -> web.Application:
+        app = web.Application(client_max_size=1 << 30)
+        app.router.add_get("/version", self._get_version)
+        app.router.add_post(NEW_PODS, self._create)
+        app.router.add_post("/api/v1/namespaces/{namespace}/pods/{name}/binding", self._bind)
+        app.router.add_get("/api/v1/nodes", self._get_nodes)
+        app.router.add_get("/api/v1/pods", self._get_pods)
+        app.router.add_get("/apis/{group}", self._get_group)
+        app.router.add_route("*", "/{path:.*}", self._other)
+        return app
+
+    # Lists
+    def _page(self, kind: str, items: Iterator[bytes], first: int, count: int) -> bytes:
+        token = f',"continue":"{first + PAGE}"' if first + PAGE < count else ""
+        head = f'{{"apiVersion":"v1","kind":"{kind}","metadata":{{"resourceVersion":"1"{token}}},"items":['
+        return head.encode() + b",".join(items) + b"]}"
+
+    def _node_items(self) -> Iterator[bytes]:
+        """Nodes by number: those of the first page again and again, with other names."""
+        page = next(iter(node_pages(PAGE, self._scenario.cluster, _SEED)))
+        items = [json.dumps(item, separators=(",", ":")) for item in json.loads(page)["items"]]
+        for number in range(self.nodes):
+            name, text = node_name(number % PAGE), items[number % PAGE]
+            text = _UID.sub(f'"uid":"00000000-0000-4000-8000-{number:012x}"', text, count=1)
+            yield text.replace(f'{name}"', f'{node_name(number)}"').encode()
+
+    def _running_pod(self, number: int) -> bytes:
+        kind = self._scenario.incoming.kind_of(number)
+        return self._pattern.stamp(kind, RUNNING + number, node_name(number % self.nodes))
+
+    # Requests
+    async def _get_version(self, request: web.Request) -> web.Response:
+        major, minor, _ = VERSION[1:].split(".")
+        return web.json_response({"major": major, "minor": minor, "gitVersion": VERSION})
+
+    async def _get_group(self, request: web.Request) -> web.Response:
+        group = request.match_info["group"]
+        versions = [{"groupVersion": f"{group}/v1", "version": "v1"}]
+        return web.json_response({"kind": "APIGroup", "name": group, "versions": versions})
+
+    async def _get_nodes(self, request: web.Request) -> web.StreamResponse:
+        if "watch" in request.query:
+            return await self._watch(request, asyncio.Queue())
+        return _json(self.node_pages[int(request.query.get("continue", 0)) // PAGE])
+
+    async def _get_pods(self, request: web.Request) -> web.StreamResponse:
+        if "watch" in request.query:
+            events: asyncio.Queue[bytes] = asyncio.Queue()
+            self._pod_watches.append(events)
+            self._watched.set()
+            return await self._watch(request, events)
+        return _json(self.pod_pages[int(request.query.get("continue", 0)) // PAGE])
+
+    async def _watch(self, request: web.Request, events: asyncio.Queue[bytes]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        while True:
+            await response.write(await events.get())
+
+    async def _create(self, request: web.Request) -> web.Response:
+        loop, first = asyncio.get_running_loop(), len(self._new)
+        await self._watched.wait()
+        self._all_bound.clear()
+        since = loop.time()
+        for number in range(first, first + int(request.query["count"])):
+            pod = json.loads(self._pattern.stamp(self._scenario.incoming.kind_of(number), number, ""))
+            pod["status"] = {"phase": "Pending"}
+            self._new[pod["metadata"]["name"]] = pod
+            self._unbound.add(pod["metadata"]["name"])
+            self._emit("ADDED", pod)
+        await self._all_bound.wait()
+        return web.json_response({"seconds": loop.time() - since})
+
+    async def _bind(self, request: web.Request) -> web.Response:
+        await request.read()
+        name = request.match_info["name"]
+        pod = self._new[name]
+        # The node does not matter to the measurement; the body is protobuf.
+        pod["spec"]["nodeName"] = node_name(len(self._unbound) % self.nodes)
+        self._emit("MODIFIED", pod)
+        self._unbound.discard(name)
+        if not self._unbound:
+            self._all_bound.set()
+        return _json(b'{"kind":"Status","apiVersion":"v1","status":"Success"}', 201)
+
+    def _emit(self, kind: str, pod: dict[str, Any]) -> None:
+        self._version += 1
+        pod["metadata"]["resourceVersion"] = str(self._version)
+        frame = json.dumps({"type": kind, "object": pod}, separators=(",", ":")).encode() + b"\n"
+        for events in self._pod_watches:
+            events.put_nowait(frame)
+
+    async def _other(self, request: web.Request) -> web.StreamResponse:
+        if request.method != "GET":
+            await request.read()
+            return _json(b"{}", 201)
+        if "watch" in request.query:
+            return await self._watch(request, asyncio.Queue())
+        return _json(
+            b'{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"%d"},"items":[]}' % self._version
+        )
+
+
+def _json(body: bytes, status: int = 200) -> web.Response:
+    return web.Response(body=body, status=status, content_type="application/json")
+
+
+async def _application(nodes: int, pods: int) -> web.Application:
+    return StandIn(nodes, pods).application()
+
+
+if __name__ == "__main__":
+    count_of_nodes, count_of_pods, port = map(int, sys.argv[1:])
+    web.run_app(_application(count_of_nodes, count_of_pods), host="127.0.0.1", port=port, print=None)
