@@ -138,7 +138,7 @@ def cli() -> None:
       0    success
       1    a check failed (bench, extender replay), or the scheduler did not start or stopped unexpectedly
       2    invalid usage or input
-      3    some pods are pending (simulate)
+      3    some pods are pending, or a node would not do (simulate, explain, why-not, what-if)
       4    a bug in a plugin: it is faulty, or it raised an exception; an expectation of a scenario does not hold
       130  interrupted
     """

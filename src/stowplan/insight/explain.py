@@ -251,7 +251,7 @@ def _verdict_sentence(
         return f"Not now: it would fit on {closest[0].node} after this change: {closest[0].changes[0].text}."
     if proposals:
         return f"Not now: it would fit on {_nodes(proposals[0].opens)} after this change: {proposals[0].change.text}."
-    return "Not now."
+    return "Not now; no change of the pod or of a node that was checked makes it fit."
 
 
 def _nodes(number: int) -> str:

@@ -13,7 +13,7 @@ from stowplan.api.selector_words import listed
 from stowplan.cache import Cluster
 from stowplan.errors import StowplanError
 from stowplan.framework import NodeInfo, Pod
-from stowplan.insight.workloads import workload_of
+from stowplan.insight.workloads import WorkloadReference, belongs_to, workload_of, workload_reference
 
 _MAX_NEAR_NAMES = 3
 _MAX_COMPARED_NAMES = 2000
@@ -72,6 +72,12 @@ class PodFinder:
             metadata = other.metadata
             if metadata.uid == reference or (metadata.name == name and metadata.namespace == space):
                 return self._other(other)
+        workload = workload_reference(reference, namespace)
+        if workload is not None:
+            pods = sorted(pod.key for pod in self._pods() if belongs_to(pod, workload))
+            if pods:
+                raise PodNotFoundError(f"{reference}: a pod is expected, such as {pods[0]}")
+            raise PodNotFoundError(no_pods_of(workload, self._pods()))
         raise PodNotFoundError(self._not_found(space, name, [other.metadata for other in others]))
 
     def _by_uid(self, uid: str) -> Pod | None:
@@ -116,8 +122,25 @@ class PodFinder:
             return f"{what}; {same} has this name"
         names = [each for space, each in known if space == namespace]
         if not names:
-            return f"{what}; namespace {namespace} has no pods" if known else f"{what}: there are no pods"
+            where = listed(sorted({space for space, _ in known})[:_MAX_NEAR_NAMES], "or")
+            return (
+                f"{what}; namespace {namespace} has no pods: name one with -n, such as {where}"
+                if known
+                else (f"{what}: there are no pods")
+            )
         return what + _near(name, names)
+
+
+def no_pods_of(reference: WorkloadReference, pods: Iterable[Pod]) -> str:
+    """The error about a workload without pods, with other namespaces that have one of this name, or near names."""
+    workload = reference.workload
+    what = f"no pod belongs to {workload} in namespace {reference.namespace}"
+    known = {(pod.namespace, each) for pod in pods if (each := workload_of(pod)) is not None}
+    spaces = sorted(space for space, each in known if each == workload)
+    if spaces:
+        return f"{what}; there is one in namespace {listed(spaces, 'or')}"
+    here = sorted(f"{each}" for space, each in known if space == reference.namespace)
+    return what + _near(f"{workload}", here)
 
 
 def _near(name: str, names: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from stowplan.framework.explanation import (
     WhyNot,
 )
 from stowplan.insight.explain import explain
-from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node
+from stowplan.insight.finding import FoundPod, PodFinder, PodNotFoundError, find_node, no_pods_of
 from stowplan.insight.groups import counted_in_pods, grouped
 from stowplan.insight.last_attempt import with_last_attempt
 from stowplan.insight.matrix import FilterMatrix
@@ -50,9 +50,15 @@ _PODS_PER_SLICE = 2000
 _PENDING_PODS_PER_SLICE = 300
 NOT_LISTED = "Too many different pods are pending to explain them all in one list; explain this pod by its name."
 TOO_LARGE = "The spec is too large to be explained by a running scheduler; explain it from a snapshot."
+OTHER_SCHEDULER = "other-scheduler"
+"""The id of the reason of pods whose schedulerName no profile has."""
 MAX_FILTER_SECONDS = 0.003
 """CPU time of all filters on all nodes, in a running scheduler. Ordinary pods take 1 ms on 5,000 nodes; pods with a
 hundred constraints or terms are not explained, since each of about 100 checks takes as long."""
+
+
+def other_scheduler_sentence(name: str) -> str:
+    return f"Waits for scheduler {name} (spec.schedulerName), which is not among this configuration's profiles."
 
 
 class TooLargeError(StowplanError):
@@ -146,9 +152,8 @@ class Insight:
         return replace(
             found,
             verdict="waiting",
-            sentence=f"Waits for scheduler {name} (spec.schedulerName), which is not among this configuration's "
-            "profiles.",
-            because=Because(id="other-scheduler", plugin="", facts={"schedulerName": name}),
+            sentence=other_scheduler_sentence(name),
+            because=Because(id=OTHER_SCHEDULER, plugin="", facts={"schedulerName": name}),
             more=(f"As a pod of {chosen.name}: {found.sentence}", *found.more),
         )
 
@@ -211,7 +216,8 @@ class Insight:
             yield
         lacking = yield from self._lacking("", reference)
         if not keyed and not placed and not lacking:
-            raise PodNotFoundError(f"no pod belongs to {reference.workload} in namespace {reference.namespace}")
+            pods = [*(entry.pod for entry in self.view.pending.values()), *others]
+            raise PodNotFoundError(no_pods_of(reference, pods))
         brief = self._briefly if self._running else None
         groups = yield from grouped(keyed, lambda pod: self.explain(pod, top=top), brief, keep_explanations=True)
         counted: list[PendingGroup] = []

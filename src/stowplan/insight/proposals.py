@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from stowplan.framework import Change, NodeInfo, PatchOperation
+from stowplan.framework import Change, NodeInfo, PatchOperation, Pod
 from stowplan.framework.explanation import Proposal
 from stowplan.insight.altered import altered_pod, best_node, diagnose_altered, further_node, status_on
 from stowplan.insight.candidates import pod_changes
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.slices import Slices
+from stowplan.insight.workloads import workload_of
+from stowplan.runtime.preemption import Preemption
 
 MAX_CHECKED_PROPOSALS = 32
 _MORE_NODES = 3
@@ -39,18 +41,43 @@ def node_proposal(matrix: FilterMatrix, like: NodeInfo) -> Proposal | None:
 
 
 def priority_proposal(matrix: FilterMatrix) -> Proposal | None:
-    """The priority above that of all pods, if evictions would then make room."""
-    profile, pod = matrix.profile, matrix.pod
-    highest = max(profile.cluster.priorities, default=pod.priority)
+    """The lowest priority with which evictions make room.
+
+    With a priority above that of all pods, preemption chooses the node whose most important victim has the lowest
+    priority; the priority above that one is enough, unless the choice was about disruption budgets."""
+    pod = matrix.pod
+    highest = max(matrix.profile.cluster.priorities, default=pod.priority)
     if pod.spec.preemption_policy == "Never" or highest < pod.priority:
         return None
-    patch = (PatchOperation("add", "/spec/priority", highest + 1),)
-    found = profile.explain_decision(altered_pod(profile, pod, patch)).preemption
-    if found is None or found.chosen is None:
+    priority = highest + 1
+    found = _preemption_with(matrix, priority)
+    if found is None or found.chosen is None or _evicts_siblings(pod, found):
         return None
-    text = f"priority {highest + 1:,} or more, which evicts {len(found.victims)} pods of {found.node_name}"
+    enough = max(victim.priority for victim in found.chosen.victims) + 1
+    lower = _preemption_with(matrix, enough) if pod.priority < enough < priority else None
+    if lower is not None and lower.chosen is not None:
+        priority, found = enough, lower
+    text = f"priority {priority:,} or more, which evicts {len(found.victims)} pods of {found.node_name}"
+    patch = _priority_patch(priority)
     change = Change(kind="priority", on="pod", text=text.replace("1 pods", "1 pod"), effort=6, patch=patch)
     return Proposal(change=change, opens=len(found.candidates), best=found.node_name)
+
+
+def _preemption_with(matrix: FilterMatrix, priority: int) -> Preemption | None:
+    altered = altered_pod(matrix.profile, matrix.pod, _priority_patch(priority))
+    return matrix.profile.explain_decision(altered).preemption
+
+
+def _evicts_siblings(pod: Pod, found: Preemption) -> bool:
+    """Whether a victim belongs to the pod's own workload, whose pods all have the same priority."""
+    owner = workload_of(pod)
+    if owner is None:
+        return False
+    return any(victim.namespace == pod.namespace and workload_of(victim) == owner for victim in found.victims)
+
+
+def _priority_patch(priority: int) -> tuple[PatchOperation, ...]:
+    return (PatchOperation("add", "/spec/priority", priority),)
 
 
 def _check(matrix: FilterMatrix, change: Change) -> Slices[Proposal | None]:

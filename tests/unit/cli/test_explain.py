@@ -88,6 +88,20 @@ def test_json_and_yaml_are_the_same_record(manifests: str, command: list[str]) -
             "no profile has the schedulerName x; the configuration has default-scheduler",
         ),
         (["explain", "Deployment/web"], "no pod belongs to Deployment/web in namespace shop"),
+        (
+            ["explain", "web/StatefulSet/db"],
+            "no pod belongs to StatefulSet/db in namespace web; there is one in namespace shop",
+        ),
+        (["explain", "sts/dbs"], "no pod belongs to StatefulSet/dbs in namespace shop; near names: StatefulSet/db"),
+        (
+            ["explain", "none/x"],
+            "pod none/x is not known; namespace none has no pods: name one with -n, such as one, shop or two",
+        ),
+        (["why-not", "shop/StatefulSet/db", "a"], "shop/StatefulSet/db: a pod is expected, such as shop/db-0"),
+        (
+            ["why-not", "sts/dbs", "a"],
+            "no pod belongs to StatefulSet/dbs in namespace shop; near names: StatefulSet/db",
+        ),
         (["why-not", "big", "c"], "node c is not known"),
         (["why-not", "big", "gone"], "node gone is gone; shop/lost still refers to it"),
         (["why-not", "nothing", "a"], "pod shop/nothing is not known"),

@@ -153,6 +153,16 @@ def explained_sentence(manifests: str) -> Any:
     return json.loads(run("explain", "large", "-f", manifests, "-o", "json").stdout)["sentence"]
 
 
+def test_pods_of_an_anonymized_snapshot_belong_to_their_deployments(manifests: str, tmp_path: Path) -> None:
+    text = Path(manifests).read_text().replace('"replicas": 2', '"replicas": 9')
+    Path(manifests).write_text(text)
+    file = tmp_path / "anonymous.json"
+    assert run("snapshot", str(file), "-f", manifests, "--anonymize").exit_code == 0
+    result = run("explain", "--from", str(file))
+    assert "Deployment/" in result.output
+    assert "ReplicaSet/" not in result.output
+
+
 def test_annotations_of_an_anonymized_snapshot_cannot_be_kept(manifests: str, tmp_path: Path) -> None:
     options = ("-f", manifests, "--anonymize", "--keep-annotation", "x")
     assert run("snapshot", str(tmp_path / "s.json"), *options).exit_code == 2

@@ -93,3 +93,42 @@ def test_the_table_of_closest_nodes_fits_the_terminal() -> None:
         lines = list(pending_lines(answer, Layout(width)))
         assert max(map(len, lines)) <= width
         assert any("OR IF" in line for line in lines) == (width == 200)
+
+
+def test_the_priority_that_helps_is_the_lowest_one() -> None:
+    world = World(
+        [node("a", cpu="4")],
+        [pod("low", "a", requests={"cpu": "2"}), pod("high", "a", requests={"cpu": "2"}, priority=9)],
+    )
+    texts = [each.change.text for each in explained(world, requests={"cpu": "2"}).proposals]
+    assert "priority 1 or more, which evicts 1 pod of a" in texts
+
+
+def test_a_priority_above_the_pods_of_its_own_workload_is_not_proposed() -> None:
+    """The pods of a workload have one priority: they do not evict each other."""
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db"}
+    world = World([node("a", cpu="4")], [pod("db-0", "a", requests={"cpu": "3"}, owner=owner)])
+    texts = [each.change.text for each in explained(world, requests={"cpu": "3"}, owner=owner).proposals]
+    assert not [text for text in texts if text.startswith("priority")]
+    other = {**owner, "name": "other", "uid": "other"}
+    texts = [each.change.text for each in explained(world, requests={"cpu": "3"}, owner=other).proposals]
+    assert [text for text in texts if text.startswith("priority 1 or more")]
+
+
+def test_joined_changes_have_no_superfluous_part() -> None:
+    """The pod that leaves frees the cpu as well."""
+    labels = {"app": "a"}
+    apart = {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": labels}}]}}
+    world = World([node("a", cpu="4")], [pod("first", "a", requests={"cpu": "3"}, labels=labels, affinity=apart)])
+    answer = explained(world, requests={"cpu": "2"}, labels=labels)
+    assert [change.text for change in answer.closest[0].changes] == ["default/first leaves"]
+
+
+def test_cells_of_the_closest_nodes_are_folded() -> None:
+    taints = [{"key": "example.com/dedicated", "value": "training", "effect": "NoSchedule"}]
+    names = [f"a-rather-long-name-of-a-node-{number}" for number in range(2)]
+    world = World([node(name, cpu="2", unschedulable=True, taints=taints) for name in names])
+    lines = list(pending_lines(explained(world, requests={"cpu": "3"}), Layout(80)))
+    assert max(map(len, lines)) <= 80
+    start = lines.index("Closest nodes")
+    assert "FITS WITH" in lines[start + 1]

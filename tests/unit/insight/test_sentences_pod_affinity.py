@@ -309,3 +309,15 @@ def test_the_score_is_the_pods_that_count() -> None:
         "0 pods with app=a in the zone, 0 pods with app=a on the node, to keep away from, "
         "1 pod that wants to be near it",
     ]
+
+
+def test_a_rule_that_the_pods_of_a_workload_share_is_the_pod_s_own() -> None:
+    """Replicas that keep away from each other: it does not help if one of them gives up its rule."""
+    apart = away(term(HOSTNAME))
+    replicas = [pod(f"web-{name}", name, labels=A, affinity=apart) for name in ("x1", "x2", "y1")]
+    world = cluster(*replicas)
+    (refusal,) = refusals(world, "x1", labels=A, affinity=apart)
+    assert refusal.id == "anti-affinity.own"
+    assert texts(refusal) == ["default/web-x1 leaves"]
+    answer = explained(world, labels=A, affinity=apart)
+    assert answer.sentence == "Must not share a node with app=a, and such pods are on all 3 nodes that are left."

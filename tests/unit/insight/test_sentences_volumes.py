@@ -266,6 +266,7 @@ def test_no_free_volume_that_is_large_enough() -> None:
         "Claim data needs a free volume of class local with 100Gi, and no node has one; the largest there is 80Gi."
     )
     assert answer.verdict == "not-now"
+    assert answer.more[-1] == "Not now; no change of the pod or of a node that was checked makes it fit."
 
 
 def test_a_free_volume_with_other_access_modes() -> None:

@@ -14,6 +14,7 @@ WIDE_COLUMNS = 100
 """From this width on, tables have bars and further columns."""
 INDENT = "  "
 _BAR_CELLS = 24
+_MIN_FOLDED_WIDTH = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -57,6 +58,30 @@ def table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[st
         ).rstrip()
         for row in rows
     ]
+
+
+def folded_table(rows: Sequence[Sequence[str]], width: int, foldable: Sequence[int]) -> list[str]:
+    """The table within the width: cells of the columns in `foldable` are folded, each into an equal share of the room
+    that the other columns leave, or as wide as its text."""
+    natural = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    fixed = [size for column, size in enumerate(natural) if size and column not in foldable]
+    open_columns = sorted((column for column in foldable if natural[column]), key=lambda column: natural[column])
+    room = width - sum(fixed) - len(INDENT) * (len(fixed) + len(open_columns))
+    sizes = {}
+    for number, column in enumerate(open_columns):
+        share = max(_MIN_FOLDED_WIDTH, room // (len(open_columns) - number))
+        sizes[column] = min(natural[column], share)
+        room -= sizes[column]
+    lines: list[list[str]] = []
+    for row in rows:
+        cells = [_cell(text, sizes.get(column)) for column, text in enumerate(row)]
+        height = max(map(len, cells))
+        lines += [[cell[line] if line < len(cell) else "" for cell in cells] for line in range(height)]
+    return table(lines)
+
+
+def _cell(text: str, size: int | None) -> list[str]:
+    return [text] if size is None else wrap(text, size, break_on_hyphens=False) or [""]
 
 
 def bar(part: int, whole: int) -> str:

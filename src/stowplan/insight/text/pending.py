@@ -11,7 +11,7 @@ from stowplan.framework import Change, Refusal
 from stowplan.framework.explanation import AsOf, ClosestNode, ExplainedPod, Explanation, HistoryEntry
 from stowplan.insight.made_of import requests_in_words
 from stowplan.insight.queue_words import duration_in_words
-from stowplan.insight.text.layout import INDENT, Layout, bar, counted, source_lines, table
+from stowplan.insight.text.layout import INDENT, Layout, bar, counted, folded_table, source_lines, table
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -111,13 +111,17 @@ def _steps(explanation: Explanation, layout: Layout) -> list[str]:
 
 
 def _closest(nodes: tuple[ClosestNode, ...], layout: Layout) -> list[str]:
-    """The table; without its further columns where the terminal is too narrow for them."""
-    lines = _closest_table(nodes, wide=layout.wide)
-    too_wide = layout.width is not None and max(map(len, lines)) > layout.width
-    return _closest_table(nodes, wide=False) if too_wide and layout.wide and not layout.always_wide else lines
+    """The table; without its further columns, and with folded cells, where the terminal is too narrow for them."""
+    rows = _closest_rows(nodes, wide=layout.wide)
+    lines = table(rows)
+    if layout.width is None or layout.always_wide or max(map(len, lines)) <= layout.width:
+        return lines
+    rows = _closest_rows(nodes, wide=False)
+    lines, last = table(rows), len(rows[0]) - 1
+    return lines if max(map(len, lines)) <= layout.width else folded_table(rows, layout.width, (last - 2, last - 1))
 
 
-def _closest_table(nodes: tuple[ClosestNode, ...], *, wide: bool) -> list[str]:
+def _closest_rows(nodes: tuple[ClosestNode, ...], *, wide: bool) -> list[list[str]]:
     resources = list(dict.fromkeys(each for node in nodes for each in _amounts(node)))
     if not wide:
         resources = resources[:1]
@@ -135,7 +139,7 @@ def _closest_table(nodes: tuple[ClosestNode, ...], *, wide: bool) -> list[str]:
         rows.append([node.node, *free, obstacles, fits, alternative if wide else ""])
     if not any(row[-1] for row in rows[1:]):
         rows[0][-1] = ""
-    return table(rows)
+    return rows
 
 
 def _amounts(node: ClosestNode) -> dict[str, Refusal]:

@@ -50,11 +50,15 @@ class AffinityExplanation:
         """All rules that reject the node, in the order of the filter."""
         self._rules.refresh_others()
         yield from self._unmet(node)
+        carried = [(kind, domains) for kind, domains in self._carried() if domains.of(node.slot)]
+        shared = {kind.term for kind, _ in carried}
+        own = set()
         for term, domains in zip(self._rules.terms.required_anti, self._rules.anti, strict=True):
             if domains.of(node.slot):
-                yield self._own(term, domains, node)
-        for kind, domains in self._carried():
-            if domains.of(node.slot):
+                own.add(term)
+                yield self._own(term, domains, node, shared=term in shared)
+        for kind, domains in carried:
+            if kind.term not in own:
                 yield self._others(kind, domains, node)
 
     # Required affinity
@@ -223,7 +227,9 @@ class AffinityExplanation:
         return self._cluster.counts_for(selector).total
 
     # Anti-affinity
-    def _own(self, term: AffinityTerm, domains: DomainCounts, node: fwk.NodeInfo) -> fwk.Refusal:
+    def _own(self, term: AffinityTerm, domains: DomainCounts, node: fwk.NodeInfo, *, shared: bool) -> fwk.Refusal:
+        """`shared`: pods there have the same rule, as the replicas of a workload do, so that it is not enough for this
+        pod to give up its own."""
         clause = self._rules.clause(term)
         pods = self._pods_near(domains, node, lambda template: _matches(clause, template))
         selector, word = selector_in_words(term.selector), topology_in_words(term.topology_key)
@@ -232,7 +238,7 @@ class AffinityExplanation:
         there = f"{pods[0].key} is there" if count == 1 else f"{count:,} are there, such as {pods[0].key}"
         if word != "node":
             there = there.replace("there", f"in {name}", 1)
-        changes = self._prefer("podAntiAffinity", self._broken(node))
+        changes = () if shared else self._prefer("podAntiAffinity", self._broken(node))
         return fwk.Refusal(
             id="anti-affinity.own",
             reasons=ANTI_AFFINITY.reasons,

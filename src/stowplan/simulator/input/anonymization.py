@@ -201,6 +201,8 @@ def _replacements(found: dict[str, dict[str, None]], objects: Objects) -> dict[s
 
     for text in roles:
         name(text)
+    # The pod-template-hash stays as in the names of ReplicaSets: by both, pods are known as those of a Deployment.
+    made |= {text[len(owner) + 1 :]: text[len(owner) + 1 :] for text, owner in _owned(objects.get("ReplicaSet", ()))}
     _name_claims(found.get("claim", {}), objects, made)
     for text in found.get("prefix", ()):
         made[text] = made.get(text.removesuffix("-"), "prefix") + "-"

@@ -120,7 +120,10 @@ def what_if_and_run(
     )
     answer = replace(
         answer,
-        enough=tuple(enough_nodes(changed, like, effects) for like in question.enough),
+        enough=tuple(
+            enough_nodes(changed, like, effects, {each.workload: each.pending for each in difference.workloads})
+            for like in question.enough
+        ),
         fit=None if question.fit is None else fit(changed, question.fit, question.namespace, question.max_replicas),
         removable=removable_nodes(changed) if question.removable else None,
     )

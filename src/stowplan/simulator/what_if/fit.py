@@ -68,12 +68,16 @@ def fit(run: ClusterRun, what: Any, namespace: str, limit: int) -> Fit:
 
 def _model(run: ClusterRun, item: Any, namespace: str) -> api.Pod:
     """A pod of the workload, or the pod itself, as it would be created now."""
+    if isinstance(item, api.DaemonSet):
+        raise InputError(
+            f"{describe(item)}: a pod or a workload with replicas is expected; a DaemonSet has a pod per node"
+        )
     existing = [item] if isinstance(item, api.Pod) else pods_of(run.api_server, item) if item.metadata.uid else []
     if existing:
         pod = existing[0]
     else:
         found = find_template(item)
-        if found is None or isinstance(item, api.DaemonSet):
+        if found is None:
             raise InputError(f"{describe(item)}: a pod or a workload with replicas is expected")
         template = found.template
         metadata = replace(template.metadata, name=item.metadata.name)

@@ -32,7 +32,7 @@ def nodes_like(count: int, like: str) -> AddNodes:
 def number(text: str, what: str, least: int = 1) -> int:
     """A number of at least `least`."""
     if not text.isdecimal() or int(text) < least:
-        raise InputError(f"{what} {text}: a number of at least {least} is expected")
+        raise InputError(f"{what}{'' if what.endswith('=') else ' '}{text}: a number of at least {least} is expected")
     return int(text)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from stowplan import api
 from stowplan.framework import Explanation
 from stowplan.insight.explain import run as run_slices
-from stowplan.insight.insight import Insight
+from stowplan.insight.insight import OTHER_SCHEDULER, Insight, other_scheduler_sentence
 from stowplan.simulator.what_if.records import Why
 from stowplan.simulator.what_if.run import ClusterRun
 
@@ -23,7 +24,13 @@ def explanation_of(run: ClusterRun, pod_name: str) -> Explanation | None:
 def why(run: ClusterRun, pod_name: str) -> Why | None:
     """The sentence of the explanation of a pending pod."""
     explanation = explanation_of(run, pod_name)
-    return None if explanation is None else why_of(explanation)
+    if explanation is not None:
+        return why_of(explanation)
+    namespace, _, name = pod_name.partition("/")
+    pod = run.api_server.get(api.Pod, name, namespace)
+    if pod is None or pod.spec.scheduler_name in run.simulation.engine.profiles:
+        return None
+    return Why(OTHER_SCHEDULER, other_scheduler_sentence(pod.spec.scheduler_name))
 
 
 def why_of(explanation: Explanation) -> Why:

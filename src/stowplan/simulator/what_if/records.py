@@ -95,6 +95,8 @@ class Enough(Record, frozen=True, kw_only=True, omit_defaults=False):
     nodes: int
     waiting: int = 0
     """Pods that wait with any number of such nodes."""
+    pod: str = ""
+    """The one of them that `why` is about."""
     why: Why | None = None
 
 

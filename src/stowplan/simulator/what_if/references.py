@@ -151,6 +151,10 @@ def _not_found(api_server: ApiServer, struct: type[Any], reference: TargetRefere
     shown = f"{reference.kind} {key_of(api.ObjectMeta(name=reference.name, namespace=reference.namespace))}"
     if others:
         return f"{shown} is not known; there is one in namespace {', '.join(others)}"
+    for kind in CONTROLLERS if struct is api.Pod else ():
+        found = api_server.get(kind, reference.name, reference.namespace)
+        if found is not None:
+            return f"{shown} is not known; {describe(found)} has this name"
     names = [item.metadata.name for item in items if item.metadata.namespace == reference.namespace]
     return f"{shown} is not known{_close(reference.name, names)}"
 

@@ -14,7 +14,7 @@ def first_sentence(answer: WhatIfAnswer, phrases: Sequence[str], effects: Effect
     results = [*_displaced(answer), *_again(answer, effects)]
     named = [each for each in answer.workloads if each.workload in effects.workloads]
     if named and not effects.again:
-        results += _named(named)
+        results += [*_named(named), *_other_losses(answer.workloads, effects)]
     elif not results or (effects.asks_pending and answer.before.pending):
         results += _pending(answer.workloads)
     if not phrases and not effects.again:
@@ -89,6 +89,18 @@ def _state_of(each: WorkloadDifference, owner: str) -> str:
             else (f"the pod of {owner} has a place" if each.pods_after else f"{owner} has no pods")
         )
     return text + (f", {each.left:,} still wait{'s' if each.left == 1 else ''}" if each.left else "")
+
+
+def _other_losses(workloads: Sequence[WorkloadDifference], effects: Effects) -> list[str]:
+    """Pods of other workloads that lose their place, by eviction or because a change takes it."""
+    lost = sum(max(0, each.left - each.pending) for each in workloads if each.workload not in effects.workloads)
+    # Pods of drained nodes have a sentence of their own.
+    lost -= sum(min(each.displaced, max(0, each.left - each.pending)) for each in workloads)
+    return (
+        [f"{lost:,} other {_pods(lost)} lose{'s' if lost == 1 else ''} {'its' if lost == 1 else 'their'} place"]
+        if lost > 0
+        else []
+    )
 
 
 def _because(each: WorkloadDifference) -> str:

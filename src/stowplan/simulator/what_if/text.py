@@ -93,7 +93,9 @@ class _Text:
 
     def _pods(self) -> Iterator[str]:
         rows = [each for each in self.answer.workloads if each.pending or each.left]
-        rows.sort(key=lambda each: (-each.left, each.workload))
+        named = self.answer.asked.workloads
+        # What changes comes before what waits as before.
+        rows.sort(key=lambda each: (each.workload not in named, each.left == each.pending, -each.left, each.workload))
         if rows:
             table = [_pod_row(each) for each in rows[: self.top]]
             rest = rows[len(table) :]
@@ -102,8 +104,8 @@ class _Text:
                 table.append([_count(len(rest), "more workload"), *(f"{number:,}" for number in sums), ""])
             headings = ["WORKLOAD", "PENDING", "PLACED", "LEFT"]
             yield from titled("Pods", self._with_reasons(headings, table, numbers=["PENDING", "PLACED", "LEFT"]))
-        named = [each for each in self.answer.workloads if each.workload in self.answer.asked.workloads]
-        for each in named if len(named) == 1 else []:
+        with_zones = [each for each in self.answer.workloads if each.workload in named]
+        for each in with_zones if len(with_zones) == 1 else []:
             yield from zone_lines(each)
 
     def _with_reasons(
@@ -268,7 +270,8 @@ def enough_sentence(enough: Enough) -> str:
     if enough.nodes < 0:
         verb = "waits" if enough.waiting == 1 else "wait"
         text = f"No number of nodes like {enough.like} is enough: {_count(enough.waiting, 'pod')} still {verb}"
-        return f"{text}{': ' + short(enough.why) if enough.why else ''}."
+        example = f", such as {enough.pod}" if enough.waiting > 1 and enough.pod else ""
+        return f"{text}{example}{': ' + short(enough.why) if enough.why else ''}."
     return f"For everything that was asked about it takes {_count(enough.nodes, 'node')} like {enough.like}."
 
 
@@ -304,7 +307,8 @@ def _requested(before: Totals, after: Totals) -> Iterator[str]:
             now = f"{percentage(part, whole)} of {amount_text(resource, whole)}"
             name = {"cpu": "CPU", "memory": "Memory"}.get(resource, resource)
             then = f"{percentage(old_part, old_whole)} of {amount_text(resource, old_whole)}"
-            yield f"{name} requested: {now} instead of {then}."
+            if now != then:
+                yield f"{name} requested: {now} instead of {then}."
 
 
 def _count(number: int, what: str) -> str:

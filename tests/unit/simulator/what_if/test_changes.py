@@ -269,6 +269,7 @@ def test_the_same_question_has_the_same_answer() -> None:
         (ScaleWorkload("Deployment/wep", 1), "Deployment shop/wep is not known; did you mean web"),
         (ScaleWorkload("other/Deployment/web", 1), "Deployment other/web is not known; there is one in namespace shop"),
         (ScaleWorkload("Service/web", 1), "Service shop/web is not known"),
+        (DeleteObject("web"), "Pod shop/web is not known; Deployment/web has this name"),
         (DeleteObject("a/b/c/d"), r"a/b/c/d: \[NAMESPACE/\]KIND/NAME is expected"),
         (SetRequests("Deployment/web", {"proxy:cpu": "1"}), "there is no container proxy; containers: app"),
         (TaintNodes("n1", "k=v"), "KEY"),
@@ -288,7 +289,7 @@ def test_bad_references_are_one_clear_line(asked: object, problem: str) -> None:
     ("name", "value", "problem"),
     [
         ("scale", "Deployment/web", "--scale Deployment/web: WORKLOAD=N is expected"),
-        ("scale", "Deployment/web=-1", "a number of at least 0 is expected"),
+        ("scale", "Deployment/web=-1", "--scale Deployment/web=-1: a number of at least 0 is expected"),
         ("weight", "P", "--weight P: PLUGIN=WEIGHT is expected"),
         ("weight", "P=0", "a number of at least 1 is expected"),
         ("set", ("web", "cpu"), "RESOURCE=QUANTITY"),
@@ -308,3 +309,18 @@ def test_two_containers_need_a_name() -> None:
     with pytest.raises(InputError, match="cpu: name the container, as in app:cpu=2"):
         ask((*TWO, two), SetRequests("Deployment/web", {"cpu": "2"}))
     assert ask((*TWO, two), SetRequests("Deployment/web", {"app:cpu": "2"})).waiting == 0
+
+
+def test_workloads_that_change_are_listed_first() -> None:
+    never = [workload(f"never-{number}", 2, nodeSelector={"x": "y"}) for number in range(6)]
+    tainted = node("n3", cpu="16") | {"spec": {"taints": [{"key": "spot", "effect": "NoSchedule"}]}}
+    answer = ask((*TWO, tainted, *never, workload("web", 1, cpu="9")), TaintNodes("n3", "spot-"))
+    lines = what_if_lines(answer, None)
+    assert lines[lines.index("Pods") + 2].split() == ["shop/Deployment/web", "1", "1", "0"]
+
+
+def test_pods_of_other_schedulers_have_a_reason() -> None:
+    answer = ask((*TWO, pod("other", schedulerName="volcano")), AddNodes(add=1, like="n1"))
+    (other,) = answer.workloads
+    assert other.why is not None
+    assert other.why.text.startswith("Waits for scheduler volcano (spec.schedulerName)")

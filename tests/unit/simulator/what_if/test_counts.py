@@ -5,6 +5,7 @@ from tests.unit.simulator.what_if.asking import ask, node, pod, spread, workload
 
 from stowplan import api
 from stowplan.errors import InputError
+from stowplan.simulator.what_if.text import enough_sentence
 from stowplan.simulator.what_if.workload_changes import ScaleWorkload
 
 TWO = (node("n1"), node("n2", zone="b"))
@@ -59,6 +60,8 @@ def test_replicas_preempt_no_other_pods() -> None:
 def test_kinds_without_replicas_cannot_be_counted() -> None:
     with pytest.raises(InputError, match="a pod or a workload with replicas is expected"):
         ask((*TWO, workload("agent", 0, cpu="9", kind="DaemonSet", nodeSelector={"x": "y"})), fit="ds/agent")
+    with pytest.raises(InputError, match="a DaemonSet has a pod per node"):
+        ask((*TWO, workload("agent", 0, kind="DaemonSet")), fit="ds/agent")
 
 
 @pytest.mark.parametrize(("replicas", "nodes"), [(16, 0), (17, 1), (24, 1), (25, 2), (50, 5), (100, 11)])
@@ -77,6 +80,29 @@ def test_no_number_of_nodes_is_enough() -> None:
     (found,) = answer.enough
     assert (found.nodes, found.waiting) == (-1, 3)
     assert found.why is not None
+
+
+def test_the_search_for_nodes_counts_pods_that_lose_their_place() -> None:
+    """Pods that the new replicas evict are in question as well, as without the search."""
+    low = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": "low"}, "value": -1}
+    objects = (*TWO, low, workload("batch", 12, priorityClassName="low"), workload("web", 2))
+    answer = ask(objects, ScaleWorkload("Deployment/web", 10), enough=("n1",))
+    assert answer.sentence.endswith("all 10 pods of Deployment/web have a place; 6 other pods lose their place.")
+    assert [each.nodes for each in answer.enough] == [1]
+
+
+def test_pods_that_no_node_could_help_are_not_counted() -> None:
+    objects = (
+        *TWO,
+        pod("gated", schedulingGates=[{"name": "example.com/wait"}]),
+        pod("other", schedulerName="volcano"),
+    )
+    assert [each.nodes for each in ask(objects, enough=("n1",)).enough] == [0]
+    (found,) = ask((*objects, workload("web", 2, cpu="9")), enough=("n1",)).enough
+    assert (found.nodes, found.waiting) == (-1, 2)
+    assert enough_sentence(found).startswith(
+        f"No number of nodes like n1 is enough: 2 pods still wait, such as {found.pod}: asks for 9 CPU"
+    )
 
 
 def test_nodes_that_could_go() -> None:
