@@ -49,6 +49,12 @@ EXIT_SOME_PENDING = 3
     "or its maximum.",
 )
 @click.option(
+    "--gang-jobs",
+    is_flag=True,
+    help="Make a PodGroup for each Job that is Indexed and runs all its pods in parallel, as the job controller does "
+    "with the feature gate WorkloadWithJob.",
+)
+@click.option(
     "--max-input-size",
     type=click.IntRange(1),
     default=1024,
@@ -92,6 +98,7 @@ def simulate(
     namespace: str,
     strict: bool,
     hpa: str,
+    gang_jobs: bool,
     max_input_size: int,
     config_file: str | None,
     release: Release | None,
@@ -216,7 +223,7 @@ def simulate(
     login = (kubeconfig, context) if from_cluster else None
     config = load_config(config_file, registered, effective_release(release, login))
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
-    given_options = InputOptions(namespace, strict, hpa)
+    given_options = InputOptions(namespace, strict, hpa, gang_jobs=gang_jobs)
     source = StateOptions(names, cluster, snapshot, given_options, max_input_size * 2**20, anonymize)
     timeline = RunTimeline(by_attempts=True) if output == "html" else None
     options = RunOptions(

@@ -17,6 +17,7 @@ from stowplan.simulator.input import input_checks
 from stowplan.simulator.input.apply import LiveObjects, apply, roll_out
 from stowplan.simulator.input.autoscaling import CURRENT, scale
 from stowplan.simulator.input.documents import Origin, Read, find_files
+from stowplan.simulator.input.gang_jobs import with_gangs
 from stowplan.simulator.input.gap import Assumption, Gap, assumptions_of
 from stowplan.simulator.input.gaps import find_gaps, limit_gaps
 from stowplan.simulator.input.manifests import ManifestReader
@@ -41,6 +42,8 @@ class InputOptions(NamedTuple):
     """Keep raw objects, for plugins that read all fields."""
     fragment: bool = False
     """The objects are a part of a cluster: missing ones are not looked for."""
+    gang_jobs: bool = False
+    """Jobs whose pods run at the same time are gangs, as with the feature gate WorkloadWithJob."""
 
 
 class Input(NamedTuple):
@@ -85,7 +88,8 @@ def read_input(
     refuse(reader.problems)
     applied = roll_out(reader.objects, reader.overlaid) if live is None else apply(live, reader.objects)
     scaled = scale(applied.objects, options.hpa)
-    ownership = Ownership(scaled.objects)
+    objects = with_gangs(scaled.objects, applied.standing) if options.gang_jobs else scaled.objects
+    ownership = Ownership(objects)
     problems = [*ownership.problems(), *input_checks.too_many_pods(ownership)]
     is_whole = live is None and not options.fragment
     refuse([*problems, *(input_checks.daemons_without_nodes(ownership.objects) if is_whole else ())])
