@@ -30,11 +30,15 @@ class ClusterFeatures:
         self._sizes: list[NDArray[np.float64]] = []
         self._factors: list[NDArray[np.float64]] = []
 
-    def of_nodes(self, pod: Pod) -> Features:
-        """(slot, feature) of all slots in use; a slot without a node has zeros."""
+    def of_nodes(self, pod: Pod, slots: int = 0) -> Features:
+        """(slot, feature) of all slots in use, and of so many at least; a slot without a node has zeros.
+
+        In memory the slots of a feature are next to each other: the array is a view of its transposed one.
+        """
         self._follow_nodes()
         nodes, high = self._nodes, self._nodes.high
-        rows = np.empty((len(NODE_FEATURES), high), dtype=np.float32)
+        features = np.zeros((len(NODE_FEATURES), max(slots, high)), dtype=np.float32)
+        rows = features[:, :high]
         for number, resource in enumerate(_RESOURCES):
             left = nodes.allocatable[resource].array[:high] - nodes.requested[resource].array[:high]
             factor = self._factors[number]
@@ -46,7 +50,7 @@ class ClusterFeatures:
         np.multiply(free, self._factors[2], out=rows[6], casting="unsafe")
         np.maximum(rows, 0, out=rows)
         np.minimum(rows, 1, out=rows)
-        return rows.T
+        return features.T
 
     def of_pod(self, pod: Pod, waited: float = 0.0) -> Features:
         self._follow_nodes()

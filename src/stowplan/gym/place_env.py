@@ -186,15 +186,16 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         return float(self._nodes.requested["cpu"].array[:high].sum() / offered) if offered else 0.0
 
     def _observation(self) -> Observation:
-        nodes = np.zeros((self._size, len(NODE_FEATURES)), dtype=np.float32)
-        pod = np.zeros(len(POD_FEATURES), dtype=np.float32)
         if self._pod is not None:
-            nodes[: self._nodes.high] = self._features.of_nodes(self._pod)
+            nodes = self._features.of_nodes(self._pod, self._size)
             pod = self._features.of_pod(self._pod)
+        else:
+            nodes = np.zeros((self._size, len(NODE_FEATURES)), dtype=np.float32)
+            pod = np.zeros(len(POD_FEATURES), dtype=np.float32)
         horizon = self._scenario.horizon.time
         share = self._run.now / horizon if math.isfinite(horizon) else 0.0
         pending = len(self.simulation.engine.pending) / 1000
-        time = np.clip(np.array([share, pending], dtype=np.float32), 0, 1)
+        time = np.array([min(max(share, 0.0), 1.0), min(pending, 1.0)], dtype=np.float32)
         return {"nodes": nodes, "pod": pod, "time": time, "action_mask": self._mask.copy()}
 
     def _info(self) -> dict[str, Any]:
