@@ -31,6 +31,10 @@ class TimeIntegrals:
     def largest(self, name: str) -> float:
         return self._largest.get(name, 0)
 
+    def values(self) -> Mapping[str, float]:
+        """All values as of now, by name."""
+        return self._values
+
     def names(self) -> list[str]:
         return sorted(self._values)
 

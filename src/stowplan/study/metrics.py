@@ -11,23 +11,29 @@
 | goodput.<resource> | requested amount x work of pods that succeeded / capacity x time |
 | utilisation.<resource> | requested amount x time / allocatable amount of Ready nodes x time |
 | imbalance.<resource> | mean over samples of the standard deviation over nodes of requested / allocatable |
+| fragmentation.fgd.<resource> | mean over samples: share of the free amount that a pod of the run cannot use |
+| fragmentation.stranded.<resource> | the same on nodes with less of another resource than the smallest request |
 | fragmentation.largest.<resource> | mean over samples of 1 - largest free amount on a node / free amount |
 | pending, running, nodes, nodes.used, nodes.empty | mean over time; `.max` the largest value |
 | cost | price of all nodes over their time |
 | preemptions, evictions, lost.<resource> | interrupted pods, and amount x work that was thrown away |
 | attempts | mean scheduling attempts of a pod |
 | fairness.jain | Jain's index of the tenants' dominant shares over time |
+| fairness.drf | mean over samples of the largest - the smallest dominant share of a tenant |
+| spread.skew | mean over samples of the largest skew of a workload over zones |
+| slo.wait, slo.jct | share of pods or jobs within the bound in `record.slo`; unfinished ones are late |
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stowplan.simulator.scenario.quantities import seconds_of
 from stowplan.study.recording import INTERRUPTED, RunRecording
 from stowplan.study.table import ResultTable
 
@@ -37,9 +43,11 @@ _SINGLE = (
     "jobs", "unfinished", "bsld.mean", "makespan", "throughput", "pods", "pods.succeeded", "pods.failed",
     "pods.running", "pods.pending", "preemptions", "evictions", "lost.cpu", "lost.memory", "lost.gpu", "attempts",
     "pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "pending.max", "running.max", "nodes.max",
-    "fairness.jain",
+    "fairness.jain", "fairness.drf", "spread.skew", "slo.wait", "slo.jct",
 )  # fmt: skip
-_BY_RESOURCE = ("utilisation", "imbalance", "fragmentation.largest", "goodput")
+_BY_RESOURCE = (
+    "utilisation", "imbalance", "fragmentation.largest", "fragmentation.fgd", "fragmentation.stranded", "goodput",
+)  # fmt: skip
 OVER_TIME = ("pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "utilisation")
 """Metrics that have a value over a window and at a moment."""
 _MIN_BOUNDED_WORK_SECONDS = 10.0
@@ -57,7 +65,7 @@ class MetricValue(NamedTuple):
 
 
 LOWER_IS_BETTER = ("jct", "wait", "startup", "slowdown", "bsld", "makespan", "imbalance", "fragmentation", "pending",
-                   "cost", "preemptions", "evictions", "lost", "attempts", "unfinished", "nodes")  # fmt: skip
+                   "cost", "spread", "preemptions", "evictions", "lost", "attempts", "unfinished", "nodes")  # fmt: skip
 HIGHER_IS_BETTER = ("throughput", "goodput", "utilisation", "fairness", "succeeded", "slo")
 
 
@@ -87,6 +95,8 @@ def better_sign(metric: str) -> int:
     """1 if a larger value is better, -1 if a smaller one is, 0 if neither is."""
     head = metric.partition(".")[0]
     if metric == "pods.pending":
+        return -1
+    if metric == "fairness.drf":
         return -1
     return 1 if head in HIGHER_IS_BETTER else -1 if head in LOWER_IS_BETTER else 0
 
@@ -167,6 +177,7 @@ def _job_metrics(recording: RunRecording, begin: float, end: float, where: Where
     for key, chosen in jobs.groups() if where is None else [("", jobs.where(where))]:
         jct = jobs["jct_s"][chosen]
         done = ~np.isnan(jct)
+        yield from _objective(recording, "jct", key, jct)
         work = jobs["work_s"][chosen][done]
         jct = jct[done]
         yield MetricValue("jobs", key, float(chosen.sum()), "")
@@ -193,6 +204,7 @@ def _pod_metrics(recording: RunRecording, begin: float, end: float, where: Where
         bound = ~np.isnan(waited)
         submitted = pods["submitted"][chosen]
         yield MetricValue("pods", key, float(len(waited)), "")
+        yield from _objective(recording, "wait", key, waited)
         yield from spread("wait", key, waited[bound], "s")
         yield from spread("wait.censored", key, np.where(bound, waited, end - submitted), "s")
         started = (pods["running"] - pods["bound"])[chosen]
@@ -208,6 +220,14 @@ def _pod_metrics(recording: RunRecording, begin: float, end: float, where: Where
             yield MetricValue(f"lost.{name}", key, float((lost * pods[column][chosen]).sum()) / unit / 3600, "h")
         if len(waited):
             yield MetricValue("attempts", key, float(pods["attempts"][chosen].mean()), "")
+
+
+def _objective(
+    recording: RunRecording, name: Literal["wait", "jct"], key: str, values: Floats
+) -> Iterator[MetricValue]:
+    bound = recording.scenario.spec.record.slo.get(name)
+    if bound is not None and len(values):
+        yield MetricValue(f"slo.{name}", key, float((values <= seconds_of(bound)).mean()), "")
 
 
 _AMOUNTS = (("cpu", "request_cpu_m", 1000), ("memory", "request_memory", 2**30), ("gpu", "request_gpu_m", 1000))
@@ -230,7 +250,7 @@ def _time_metrics(recording: RunRecording, areas: Mapping[str, float], span: flo
     yield from window_metrics(areas, span)
     for name in ("pending", "running", "nodes"):
         yield MetricValue(f"{name}.max", "", recording.integrals.largest(name), "")
-    shares = _tenant_shares(areas)
+    shares = tenant_shares(areas)
     if shares:
         values = np.array(list(shares.values()))
         squares = float((values**2).sum())
@@ -252,8 +272,8 @@ def window_metrics(areas: Mapping[str, float], span: float) -> Iterator[MetricVa
         yield MetricValue("cost", "", areas["cost"], "")
 
 
-def _tenant_shares(areas: Mapping[str, float]) -> dict[str, float]:
-    """By tenant: the largest of its shares of the resources, over time."""
+def tenant_shares(areas: Mapping[str, float]) -> dict[str, float]:
+    """By tenant: the largest of its shares of the resources, over time or at a moment."""
     shares: dict[str, float] = {}
     for name, area in areas.items():
         head, _, rest = name.partition(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from stowplan import api
@@ -16,6 +17,7 @@ from stowplan.simulator.scenario import LoadedScenario
 from stowplan.simulator.scenario.pools import POOL_LABEL, ZONE_LABEL
 from stowplan.study.integrals import TimeIntegrals
 from stowplan.study.jobs import JobBook
+from stowplan.study.placement_metrics import RequestClasses, WorkloadSpread
 from stowplan.study.table import ResultTable
 
 POD_COLUMNS = (
@@ -27,6 +29,7 @@ NODE_COLUMNS = (
     "node", "pool", "zone", "added", "ready", "removed", "price", "cpu_m", "memory", "gpu_m", "busy_s", "pods",
 )  # fmt: skip
 SERIES_COLUMNS = ("time", "metric", "key", "value")
+ATTEMPT_COLUMNS = ("time", "pod", "result", "feasible", "node", "score", "runner_up", "reason")
 EVENT_COLUMNS = ("time", "kind", "subject", "node", "detail")
 INTERRUPTED = (PREEMPTED, EVICTED, LOST)
 _GPU = ("nvidia.com/gpu", "amd.com/gpu", "alibabacloud.com/gpu-milli")
@@ -61,6 +64,12 @@ class RunRecording(Observer, LifeObserver):
         self.nodes = ResultTable("nodes", NODE_COLUMNS)
         self.series = ResultTable("series", SERIES_COLUMNS)
         self.events = ResultTable("events", EVENT_COLUMNS)
+        self.attempts = ResultTable("attempts", ATTEMPT_COLUMNS)
+        self.skews = WorkloadSpread()
+        self.zones: Counter[str] = Counter()
+        """Nodes by zone."""
+        self.requested = RequestClasses()
+        self._with_attempts = scenario.spec.record.attempts
         self.jobs = JobBook(scenario.start)
         self.integrals = TimeIntegrals()
         self.created = self.ended = 0
@@ -84,11 +93,24 @@ class RunRecording(Observer, LifeObserver):
         self.decisions += 1
         if self._watched_pod and queued.pod.key == self._watched_pod:
             self.records.append(decision.record(queued.attempts))
+        if self._with_attempts:
+            self._write_attempt(queued, decision)
         life = self._life(queued.pod)
         if life is not None:
             if life.first_attempt is None:
                 life.first_attempt = self._now
             life.attempts = queued.attempts
+
+    def _write_attempt(self, queued: QueuedPodInfo, decision: Decision) -> None:
+        """Scores are those of the best node and of the next one."""
+        totals = decision.record(queued.attempts).totals if decision.node_name else {}
+        best = totals.get(decision.node_name)
+        others = [total for name, total in totals.items() if name != decision.node_name]
+        time, result = _since(self._now, self._start), "scheduled" if decision.node_name else "unschedulable"
+        runner_up = max(others, default=None)
+        self.attempts.append(
+            (time, queued.pod.key, result, decision.feasible, decision.node_name, best, runner_up, decision.message)
+        )
 
     def attempt_failed(self, queued: QueuedPodInfo, status: Status) -> None:
         life = self._life(queued.pod)
@@ -111,6 +133,7 @@ class RunRecording(Observer, LifeObserver):
         self.integrals.add("pods", 1, life.created)
         self.integrals.add("pending", 1, life.created)
         self.jobs.pod_created(life)
+        self.requested.add(self.requests_of(life.pod))
 
     def pod_bound(self, life: PodLife) -> None:
         now = life.bound
@@ -122,6 +145,7 @@ class RunRecording(Observer, LifeObserver):
             integrals.add(f"requested.{resource}", amount, now)
         book = self._books.get(life.node)
         if book is not None:
+            self.skews.add(life.workload, book.node.metadata.labels.get(ZONE_LABEL, ""), 1)
             book.pods += 1
             book.residents += 1
             if book.residents == 1:
@@ -165,6 +189,7 @@ class RunRecording(Observer, LifeObserver):
                 integrals.add(f"tenant.{tenant}.{resource}", -amount, now)
         book = self._books.get(life.node)
         if book is not None:
+            self.skews.add(life.workload, book.node.metadata.labels.get(ZONE_LABEL, ""), -1)
             book.residents -= 1
             if not book.residents:
                 book.busy += now - book.busy_since
@@ -209,17 +234,26 @@ class RunRecording(Observer, LifeObserver):
             book = self._books[name] = _NodeBook(new, now, price)
             self.integrals.add("nodes", 1, now)
             self.integrals.add("cost", price / 3600, now)
+            self._count_zone(new, 1)
             if now > self._start:
                 self.event(now, "node added", name, name, "")
         self._count_amounts(book, new, now)
         if new is None:
             self._close(book, now)
             del self._books[name]
+            self._count_zone(book.node, -1)
             self.integrals.add("nodes", -1, now)
             self.integrals.add("cost", -book.price / 3600, now)
             self.event(now, "node removed", name, name, "")
         else:
             book.node = new
+
+    def _count_zone(self, node: api.Node, change: int) -> None:
+        zone = node.metadata.labels.get(ZONE_LABEL, "")
+        if zone:
+            self.zones[zone] += change
+            if not self.zones[zone]:
+                del self.zones[zone]
 
     def node_event(self, kind: str, node: str, detail: str) -> None:
         self.event(self._now, kind, node, node, detail)

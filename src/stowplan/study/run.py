@@ -103,6 +103,8 @@ class LiveRun:
             table.name: table
             for table in (recording.pods, recording.jobs.table, recording.nodes, recording.series, recording.events)
         }
+        if self.scenario.spec.record.attempts:
+            tables[recording.attempts.name] = recording.attempts
         scenario = self.scenario
         return RunResult(
             scenario.name,

@@ -8,7 +8,7 @@ import numpy as np
 
 from stowplan.cache.columns import Floats
 from stowplan.simulator.scenario import ScenarioSimulation
-from stowplan.study.metrics import MetricValue
+from stowplan.study.metrics import MetricValue, tenant_shares
 from stowplan.study.recording import RunRecording
 
 _RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
@@ -38,16 +38,32 @@ class Samples:
         for queue, count in self._simulation.simulation.engine.queue_counts().items():
             add((time, "queue", queue, count))
         nodes = self._simulation.simulation.engine.cluster.nodes
+        free: dict[str, Floats] = {}
+        slots = np.flatnonzero(nodes.alive[: nodes.high])
         for resource in _RESOURCES:
             whole = integrals.value(f"allocatable.{resource}")
             if whole <= 0:
                 continue
             add((time, f"utilisation.{resource}", "", round(integrals.value(f"requested.{resource}") / whole, 6)))
-            slots = np.flatnonzero(nodes.alive[: nodes.high])
             offered = nodes.allocatable[resource].array[slots]
             held = nodes.requested.get(resource)
             requested = np.zeros(len(slots)) if held is None else held.array[slots]
             self._sample_resource(time, resource, offered, requested)
+            free[resource] = np.maximum(offered - requested, 0.0)
+        requests = self._recording.requested
+        for resource, share in requests.fragmentation(free).items():
+            self._add(time, f"fragmentation.fgd.{resource}", share)
+            self._add(time, f"fragmentation.stranded.{resource}", requests.stranded(resource, free))
+        self._sample_shares(time)
+
+    def _sample_shares(self, time: float) -> None:
+        """The skew over zones, and the spread of the tenants' dominant shares."""
+        zones = self._recording.zones
+        if len(zones) > 1:
+            self._add(time, "spread.skew", float(self._recording.skews.skew(zones)))
+        shares = tenant_shares(self._recording.integrals.values())
+        if len(shares) > 1:
+            self._add(time, "fairness.drf", max(shares.values()) - min(shares.values()))
 
     def _sample_resource(self, time: float, resource: str, offered: Floats, requested: Floats) -> None:
         has = offered > 0

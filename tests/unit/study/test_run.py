@@ -10,7 +10,7 @@ import pytest
 from tests.unit.simulator.scenario.scenarios import load, pod, pool, workload
 
 from stowplan.config import KubeSchedulerConfiguration, from_builtins
-from stowplan.errors import ConfigError, InputError
+from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.study import RunResult, RunSettings, run
 from stowplan.study.files import load_summary, run_document
 from stowplan.study.metrics import percentile
@@ -258,3 +258,64 @@ def test_rows_beyond_the_memory_limit_are_on_disk(monkeypatch: pytest.MonkeyPatc
         table.append(row)
     assert list(table.rows()) == rows
     assert list(pickle.loads(pickle.dumps(table)).rows()) == rows
+
+
+def test_ties_by_name_do_not_depend_on_the_seed() -> None:
+    given = {"name": "b", "template": pod("1"), "arrivals": {"at": [0, 10, 20]}, "duration": "1h"}
+    nodes = {"pools": [pool(count=5)]}
+    by_name = [run(load(given, nodes=nodes, ties="name"), seed=seed).pods["node"].tolist() for seed in range(4)]
+    assert by_name == [["general-1", "general-2", "general-3"]] * 4
+    by_noise = [run(load(given, nodes=nodes), seed=seed).pods["node"].tolist() for seed in range(4)]
+    assert by_noise[1:] != by_noise[:-1]
+    with pytest.raises(StowplanError, match=r"\$\.ties"):
+        load(given, ties="rank")
+
+
+def test_pods_of_a_gang_run_together_or_not_at_all() -> None:
+    """Two Jobs of three pods on four cores: without gangs both hold resources, and the second runs in part."""
+    job = workload("Job", "j", parallelism=3, completions=3)
+    given = {"name": "b", "template": job, "arrivals": {"at": [0, 60]}, "duration": "1000s"}
+    partial = run(load(given))
+    assert sorted(partial.pods["bound"].tolist()) == [0, 0, 0, 60, 1000, 1000]
+    gang = run(load({**given, "gang": True}))
+    assert sorted(gang.pods["bound"].tolist()) == [0, 0, 0, 1000, 1000, 1000]
+    assert gang.summary["unfinished"] == 0
+    with pytest.raises(StowplanError, match=r"gang: needs arrivals of Jobs"):
+        load({"name": "b", "template": pod("1"), "arrivals": {"at": [0]}, "gang": True})
+
+
+def test_the_table_of_attempts_and_objectives() -> None:
+    given = {"name": "b", "template": pod("3"), "arrivals": {"at": [0, 10, 20]}, "duration": "600s"}
+    nodes = {"pools": [pool(count=2, zones={"a": 1, "b": 1})]}
+    scenario = load(given, nodes=nodes, record={"attempts": True, "slo": {"wait": "1m", "jct": "15m"}})
+    result = run(scenario)
+    rows = list(result.tables["attempts"].rows())
+    first, second = rows[:2]
+    assert (first[1:4], second[1:4]) == (("default/b-1", "scheduled", 2), ("default/b-2", "scheduled", 1))
+    assert first[5] is not None
+    assert first[5] >= first[6]
+    assert second[6] is None
+    assert any(row[2] == "unschedulable" and "Insufficient cpu" in row[-1] for row in rows)
+    assert result.summary["slo.wait"] == pytest.approx(2 / 3)
+    assert result.summary["slo.jct"] == pytest.approx(2 / 3)
+    assert "attempts" not in run(load(given, nodes=nodes)).tables
+
+
+def test_fragmentation_and_skew_worked_out_by_hand() -> None:
+    """A pod of 3 on each of two nodes of 4 cores leaves 1 core each, of no use to such pods; in one zone more."""
+    given = {"name": "b", "template": pod("3"), "arrivals": {"at": [0, 0]}, "duration": "1h"}
+    nodes = {"pools": [pool(count=3, zones={"a": 2, "b": 1})]}
+    summary = run(load(given, nodes=nodes, record={"every": "10m"}, until={"time": "30m"}), seed=1).summary
+    assert summary["fragmentation.fgd.cpu"] == pytest.approx((1 + 1) / (1 + 1 + 4))
+    assert summary["fragmentation.stranded.cpu"] == 0
+    assert summary["fragmentation.stranded.memory"] == pytest.approx(2 / 3)
+    assert summary["spread.skew"] in (0, 1, 2)
+
+
+def test_the_spread_of_dominant_shares() -> None:
+    given = {"name": "b", "template": pod("1"), "arrivals": {"at": [0, 0, 0]}, "duration": "1h"}
+    given["tenant"] = {"choice": {"x": 2, "y": 1}}
+    result = run(load(given, record={"every": "10m"}, until={"time": "30m"}), seed=1)
+    held = [result.pods["tenant"].tolist().count(tenant) / 4 for tenant in ("x", "y")]
+    assert min(held) > 0
+    assert result.summary["fairness.drf"] == pytest.approx(max(held) - min(held))

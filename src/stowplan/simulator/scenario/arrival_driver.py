@@ -15,7 +15,7 @@ from stowplan.simulator.job_completion import JobCompletion
 from stowplan.simulator.kubelet import Kubelet, PodLife, Work
 from stowplan.simulator.scenario.arrivals import ArrivalTime
 from stowplan.simulator.scenario.failures import PodFailures
-from stowplan.simulator.scenario.workloads import CompiledWorkload, Json
+from stowplan.simulator.scenario.workloads import CompiledWorkload, Json, as_gang
 from stowplan.simulator.streams import RandomStreams
 from stowplan.simulator.workloads.jobs import pods_at_once
 
@@ -69,6 +69,10 @@ class ArrivalDriver:
             self._user_done(f"{life.pod.metadata.namespace}/{life.pod.metadata.name}")
 
     def job_ended(self, job: api.Job) -> None:
+        if self.workload.gang:
+            group = self._kubelet.api_server.get(api.PodGroup, job.metadata.name, job.metadata.namespace)
+            if group is not None:
+                self._kubelet.api_server.delete(group)
         if self._users:
             self._user_done(f"{job.metadata.namespace}/{job.metadata.name}")
 
@@ -129,6 +133,9 @@ class ArrivalDriver:
             limit = self.workload.documents[index].get("spec", {}).get("backoffLimit")
             if isinstance(limit, int):
                 self._jobs.backoff_limits[key] = limit
+            if self.workload.gang:
+                group, item = as_gang(item, pods_at_once(item))
+                self._kubelet.api_server.put(group)
         self._kubelet.api_server.put(item)
 
     def _note_user(self, user: int | None, key: str) -> None:

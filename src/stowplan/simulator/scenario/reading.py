@@ -28,6 +28,8 @@ from stowplan.traces import TraceLoader
 
 Json = dict[str, Any]
 ReadFile = Callable[[str], bytes]
+_TIES = ["noise", "name"]
+_OBJECTIVES = ["wait", "jct"]
 _NOT_PART_OF_RUN = ("expect", "record")
 
 
@@ -173,6 +175,12 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
         time_at(getattr(spec, name), f"$.{name}", problems)
     time_at(spec.record.every, "$.record.every", problems, positive=True)
     time_at(spec.record.from_, "$.record.from", problems)
+    if spec.ties not in _TIES:
+        problems.unsupported("$.ties", spec.ties, _TIES)
+    for name, bound in spec.record.slo.items():
+        if name not in _OBJECTIVES:
+            problems.unsupported("$.record.slo", name, _OBJECTIVES)
+        time_at(bound, f"$.record.slo.{name}", problems, positive=True)
     endless = [
         index
         for index, workload in enumerate(scenario.workloads)

@@ -13,6 +13,7 @@ from stowplan.config import KubeSchedulerConfiguration
 from stowplan.engine import Observer
 from stowplan.runtime import Registry
 from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.input import InputOptions, read_input
 from stowplan.simulator.job_completion import JobCompletion
 from stowplan.simulator.kubelet import Kubelet, LifeObserver, PodLife
@@ -52,6 +53,8 @@ class ScenarioSimulation:
         self.scenario = scenario
         self.streams = RandomStreams(seed)
         ties = int(self.streams.keyed("scheduler", "ties", "") * 2**_SEED_BITS)
+        if any(workload.gang for workload in scenario.workloads):
+            config = with_group_gates(config, [api.PodGroup()])
         self.simulation = Simulation(
             config,
             registry,
@@ -63,6 +66,8 @@ class ScenarioSimulation:
             max_kept_events=_MAX_KEPT_EVENTS,
         )
         self.api_server = self.simulation.api_server
+        for profile in self.simulation.engine.profiles.values():
+            profile.ties.by_name = scenario.spec.ties == "name"
         ttl = seconds_of(scenario.spec.ttl)
         self._lives = lives or LifeObserver()
         self.kubelet = Kubelet(

@@ -171,6 +171,8 @@ class ScenarioWorkloadSpec(ScenarioPart, frozen=True, kw_only=True):
     """PriorityClasses with their weights."""
     tenant: ChoiceSpec | None = None
     """Values of the label `tenant`."""
+    gang: bool = False
+    """Whether the pods of a Job are placed together or not at all: each Job gets a PodGroup."""
     trace: dict[str, Any] = {}
     """Arrivals of a trace: `loader`, `path` and options of the loader."""
 
@@ -296,6 +298,10 @@ class RecordSpec(ScenarioPart, frozen=True, kw_only=True):
     from_: Time = msgspec.field(default=0, name="from")
     """Warm-up: pods submitted before do not count, and means begin here."""
     events: bool = True
+    attempts: bool = False
+    """Whether there is a table of all scheduling attempts, with scores."""
+    slo: dict[str, Time] = {}
+    """Bounds of the metrics `slo.wait` and `slo.jct`."""
 
 
 class ExpectSpec(ScenarioPart, frozen=True, kw_only=True):
@@ -345,6 +351,8 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     """Time after which finished pods and Jobs are removed."""
     cycle: Time = 0
     """Simulated time that each scheduling attempt takes."""
+    ties: str = "noise"
+    """Which of equally good nodes is chosen: `noise`, by random numbers that the seed determines, or `name`."""
     nodes: NodesSpec = NodesSpec()
     workloads: tuple[ScenarioWorkloadSpec, ...] = ()
     churn: tuple[ChurnSpec, ...] = ()

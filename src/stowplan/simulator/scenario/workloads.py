@@ -48,6 +48,7 @@ class CompiledWorkload(NamedTuple):
     resubmit: bool
     priority: RandomQuantity | None
     tenant: RandomQuantity | None
+    gang: bool = False
 
     def instance(self, document: Json, number: int, at: float, priority: str, tenant: str) -> Any:
         """The object of the n-th arrival."""
@@ -75,6 +76,16 @@ class CompiledWorkload(NamedTuple):
             spec=_with_priority(template.spec, priority),
         )
         return _with_template(item, marked)
+
+
+def as_gang(job: api.Job, pods: int) -> tuple[api.PodGroup, api.Job]:
+    """A PodGroup of all pods that a Job runs at once, and the Job with its pods in that group."""
+    metadata = api.ObjectMeta(name=job.metadata.name, namespace=job.metadata.namespace)
+    policy = api.PodGroupSchedulingPolicy(gang=api.GangSchedulingPolicy(min_count=pods))
+    group = api.PodGroup(metadata=metadata, spec=api.PodGroupSpec(scheduling_policy=policy))
+    template = job.spec.template
+    member = replace(template.spec, scheduling_group=api.PodSchedulingGroup(pod_group_name=metadata.name))
+    return group, _with_template(job, replace(template, spec=member))
 
 
 def _with_template(item: Any, template: api.PodTemplateSpec) -> Any:
@@ -114,6 +125,8 @@ def compile_workload(
             problems.add(f"{path}.duration", "must be 0 or more")
         if documents and not kinds & {kind.__name__ for kind in _FINITE}:
             problems.add(f"{path}.duration", f"pods of a {min(kinds)} do not end; a Pod or a Job is needed")
+    if spec.gang and (arrivals is None or kinds != {"Job"}):
+        problems.add(f"{path}.gang", "needs arrivals of Jobs")
     if arrivals is not None and arrivals.closed is not None and documents and duration is None:
         problems.add(f"{path}.arrivals.closed", "the workload needs a duration, or its pods never end")
     return CompiledWorkload(
@@ -129,6 +142,7 @@ def compile_workload(
         spec.resubmit,
         _names(spec.priority, f"{path}.priority", problems),
         _names(spec.tenant, f"{path}.tenant", problems),
+        spec.gang,
     )
 
 

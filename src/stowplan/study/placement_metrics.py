@@ -1,0 +1,82 @@
+"""Metrics of where pods are and what nodes have left: skew of workloads over zones, and fragmentation."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Amounts = NDArray[np.float64]
+
+_MAX_CLASSES = 32
+"""The most frequent classes of pods that fragmentation is measured with."""
+
+
+class WorkloadSpread:
+    """Running pods of each workload by zone."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def add(self, workload: str, zone: str, change: int) -> None:
+        if zone:
+            self._counts[workload][zone] += change
+
+    def skew(self, zones: Collection[str]) -> int:
+        """The largest difference between two of the zones, of any workload."""
+        spreads = ([counts[zone] for zone in zones] for counts in self._counts.values())
+        return max((max(each) - min(each) for each in spreads), default=0)
+
+
+class RequestClasses:
+    """Requests of the pods so far, with their number."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[tuple[str, int], ...]] = Counter()
+        self._keys: dict[int, tuple[Mapping[str, int], tuple[tuple[str, int], ...]]] = {}
+
+    def add(self, requests: Mapping[str, int]) -> None:
+        known = self._keys.get(id(requests))
+        if known is None or known[0] is not requests:
+            if len(self._keys) > _MAX_CLASSES:
+                self._keys.clear()
+            known = self._keys[id(requests)] = (requests, tuple(sorted(requests.items())))
+        self._counts[known[1]] += 1
+
+    def fragmentation(self, free: Mapping[str, Amounts]) -> dict[str, float]:
+        """By resource: the share of the free amounts on nodes that a pod, drawn by frequency, cannot use. It can use
+        none where it does not fit, and none of a resource that it does not request."""
+        classes = self._counts.most_common(_MAX_CLASSES)
+        if not classes or not free:
+            return {}
+        requests = [dict(each) for each, _ in classes]
+        wanted = {name: np.array([[each.get(name, 0)] for each in requests], dtype=np.float64) for name in free}
+        fits = np.ones((len(classes), len(next(iter(free.values())))), dtype=np.bool_)
+        for name, amounts in free.items():
+            fits &= amounts >= wanted[name]
+        counts = np.array([count for _, count in classes], dtype=np.float64)
+        found = {}
+        for name, amounts in free.items():
+            usable = (fits & (wanted[name] > 0)) @ amounts
+            whole = float(amounts.sum()) * float(counts.sum())
+            found[name] = 1 - float(usable @ counts) / whole if whole else 0.0
+        return found
+
+    def stranded(self, resource: str, free: Mapping[str, Amounts]) -> float:
+        """The share of the free amount on nodes that have less of another resource than the smallest request of it."""
+        idle = free[resource]
+        whole = float(idle.sum())
+        if not whole:
+            return 0.0
+        smallest: dict[str, int] = {}
+        for requests in self._counts:
+            for name, amount in requests:
+                if amount:
+                    smallest[name] = min(amount, smallest.get(name, amount))
+        lacking = np.zeros(len(idle), dtype=np.bool_)
+        for name, amount in smallest.items():
+            if name != resource and name in free:
+                lacking |= free[name] < amount
+        return float(idle[lacking].sum()) / whole
