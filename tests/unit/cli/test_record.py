@@ -31,6 +31,8 @@ class BindingServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         self.methods.add(request.method)
+        if "sendInitialEvents" in request.query:
+            return web.json_response({"reason": "Invalid"}, status=422)
         if "watch" not in request.query:
             return web.json_response({"metadata": {"resourceVersion": "5"}, "items": self.items.get(request.path, [])})
         response = web.StreamResponse()

@@ -70,6 +70,8 @@ def running(steps: Callable[[Scheduler], Awaitable[None]]) -> Scheduler:
 
 
 async def empty(request: web.Request) -> web.StreamResponse:
+    if "sendInitialEvents" in request.query:
+        return web.json_response({"reason": "Invalid"}, status=422)
     if "watch" in request.query:
         await asyncio.sleep(3600)
     return web.json_response({"metadata": {"resourceVersion": "1"}, "items": []})

@@ -1,5 +1,9 @@
 """Reflector: lists a kind, then watches it, and delivers every change to a sink.
 
+The first list is streamed by the watch itself where the server supports it (WatchList, on by default from v1.34 on):
+the server sends all objects as they are in its cache, a bookmark marks their end, and the changes follow. Other servers
+reject the request, and the kind is listed in pages. So are later lists, of which only objects that changed are decoded.
+
 A watch that ends is resumed from the last change. If that resourceVersion has expired, the reflector lists again and
 delivers the removal of objects that vanished. Failures are logged and retried with backoff, without end.
 
@@ -17,6 +21,7 @@ from typing import Any, Protocol
 
 from stowplan import logs
 from stowplan.api.kinds import Kind
+from stowplan.api.meta import ObjectMeta
 from stowplan.cluster.client import Client
 from stowplan.cluster.discovery import served_versions
 from stowplan.cluster.errors import ApiError, ClusterError, ConnectionFailedError, UntrustedServerError
@@ -41,6 +46,9 @@ _WATCH_GRACE_SECONDS = 30
 _MIN_WATCH_SECONDS = 1.0
 """A watch that ends sooner without an event has failed."""
 _MAX_REJECTED_WATCHES = 3
+_INITIAL_EVENTS = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""Annotation of the bookmark behind the objects of a streamed list."""
 
 log = logs.get(__name__)
 
@@ -82,11 +90,13 @@ class Reflector:
         page: int = PAGE_SIZE,
         keep_objects: bool = False,
         required: bool = False,
+        streams: bool = True,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """`required`: a 404 is retried like any failure, and the kind does not count as missing."""
+        """`required`: a 404 is retried like any failure, and the kind does not count as missing. `streams`: the first
+        list is streamed if the server supports it."""
         self.kind = kind
         self._required = required
         self._client = client
@@ -108,6 +118,9 @@ class Reflector:
         """Consecutive watches that the server rejected."""
         self._unavailable = ""
         """missing or forbidden, if so reported to the sink."""
+        self._streams = streams
+        self._streaming = False
+        """Whether the events are those of a streamed list."""
         self._failure_log = FailureLog(clock, resource=kind.resource)
 
     async def run(self) -> None:
@@ -115,7 +128,10 @@ class Reflector:
         while True:
             verb = "watch" if self._version else "list"
             try:
-                await (self._watch() if self._version else self._list())
+                if self._version:
+                    await self._watch()
+                else:
+                    await (self._stream_list() if self._streams else self._list())
             except ClusterError as error:
                 if isinstance(error, ApiError) and error.status == 403 and await self._is_unserved():
                     await self._sleep(self._on_missing())
@@ -130,8 +146,26 @@ class Reflector:
             async for version, _, items in pages:
                 self._deliver(WatchEvent("ADDED", item) for item in items)
                 listed = version
+        self._on_listed(listed)
+
+    async def _stream_list(self) -> None:
+        """A watch that begins with all objects."""
+        self._known.start_list()
+        self._streaming = True
+        try:
+            await self._watch()
+        except ApiError as error:
+            if not self._streaming or error.status == 429 or error.status >= 500:
+                raise
+            log.v(3, "The API server does not stream lists, listing in pages", resource=self.kind.resource, err=error)
+            self._streams = False
+        finally:
+            self._streaming = False
+
+    def _on_listed(self, version: str) -> None:
+        self._streams = self._streaming = False
         self._deliver_vanished()
-        self._version, self._fresh, self._failures = listed, True, 0
+        self._version, self._fresh, self._failures = version, True, 0
         self._failure_log.works("list")
         self._unavailable = ""
         self._sink.synced(self.kind)
@@ -168,6 +202,8 @@ class Reflector:
             "resourceVersion": self._version,
             "timeoutSeconds": str(seconds),
         }
+        if self._streaming:
+            params |= _INITIAL_EVENTS
         if self._field_selector:
             params["fieldSelector"] = self._field_selector
         splitter = FrameSplitter()
@@ -184,12 +220,23 @@ class Reflector:
         events: list[WatchEvent] = []
         try:
             for event in self._decoder.frames(lines):
-                events.append(event)  # noqa: PERF402  # Those before a bad one count.
+                events.append(event)
+                if self._streaming and event.type == "BOOKMARK":
+                    self._end_streamed_list(events)
         finally:
             if events:
                 self._deliver(events)
-                self._version = events[-1].item[0].metadata.resource_version or self._version
-                self._fresh, self._failures = False, 0
+                if not self._streaming:
+                    self._version = events[-1].item[0].metadata.resource_version or self._version
+                    self._fresh, self._failures = False, 0
+
+    def _end_streamed_list(self, events: list[WatchEvent]) -> None:
+        """Deliver the last objects of a list if a bookmark marks its end."""
+        meta: ObjectMeta = events[-1].item[0].metadata
+        if _INITIAL_EVENTS_END in meta.annotations:
+            self._deliver(events)
+            events.clear()
+            self._on_listed(meta.resource_version)
 
     def _deliver(self, events: Iterable[WatchEvent]) -> None:
         """Put and remove in the order of the events; consecutive ones of a sort in one call."""

@@ -104,9 +104,15 @@ class _NoJitter(random.Random):
 
 
 def play(
-    lists: list[bytes | Exception], watches: list[list[Step] | Exception], kind: str = "Pod", **options: Any
+    lists: list[bytes | Exception],
+    watches: list[list[Step] | Exception],
+    kind: str = "Pod",
+    *,
+    streams: bool = False,
+    **options: Any,
 ) -> tuple[ScriptedClient, list[Any]]:
     """Run a reflector until the script ends; returns the client with its requests, and the calls of the sink."""
+    options["streams"] = streams
 
     async def main() -> tuple[ScriptedClient, list[Any]]:
         client, sink = ScriptedClient(lists, watches), NotedSink()

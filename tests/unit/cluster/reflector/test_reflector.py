@@ -10,6 +10,9 @@ GONE = ApiError(410, "Expired", "too old resource version")
 ERROR_410 = frame("ERROR", {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "old"})
 
 
+INITIAL_END = "k8s.io/initial-events-end"
+
+
 # Watching
 def test_changes_are_told_in_order_and_in_batches() -> None:
     read = [
@@ -185,3 +188,57 @@ def test_refused_credentials_are_told_and_tried_again(caplog: pytest.LogCaptureF
     assert calls == ["synced"]
     assert caplog.messages == ["Failed to list: Unauthorized (401) (resource=pods)"]
     assert client.times[:2] == [0.0, 0.8]
+
+
+# Streamed lists
+def end_of_list(version: int) -> bytes:
+    return frame("BOOKMARK", {"metadata": {"resourceVersion": str(version), "annotations": {INITIAL_END: "true"}}})
+
+
+def test_a_streamed_list_is_the_beginning_of_the_watch() -> None:
+    read = frame("ADDED", pod("a", 3)) + frame("ADDED", pod("b", 2)) + end_of_list(5) + frame("ADDED", pod("c", 6))
+    client, calls = play([], [[read]], streams=True, field_selector="a!=b")
+    assert calls == [("put", "a", "b"), "synced", ("put", "c")]
+    assert client.verbs == ["watch", "watch"]
+    _, params, _ = client.requests[0]
+    assert 300 <= int(params.pop("timeoutSeconds")) <= 600
+    assert params == {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": "",
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "fieldSelector": "a!=b",
+    }
+    assert client.watched_from == ["", "6"]
+    assert "sendInitialEvents" not in client.requests[1][1]
+
+
+def test_a_bookmark_within_a_streamed_list_is_not_its_end() -> None:
+    read = frame("ADDED", pod("a", 3)) + frame("BOOKMARK", pod("", 4)) + frame("ADDED", pod("b", 2)) + end_of_list(5)
+    client, calls = play([], [[read]], streams=True)
+    assert calls == [("put", "a", "b"), "synced"]
+    assert client.watched_from == ["", "5"]
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 422])
+def test_a_server_that_does_not_stream_is_listed_in_pages(status: int) -> None:
+    client, calls = play([listed(5, pod("a"))], [ApiError(status)], streams=True)
+    assert client.verbs == ["watch", "list", "watch"]
+    assert client.times == [0.0, 0.0, 0.0]
+    assert calls == [("put", "a"), "synced"]
+
+
+@pytest.mark.parametrize("problem", [CUT, ApiError(429), ApiError(503)], ids=repr)
+def test_a_streamed_list_that_fails_is_streamed_again(problem: Exception) -> None:
+    """Objects that were delivered and are gone when it is complete are removed."""
+    cut: list[list[Step] | Exception] = [[frame("ADDED", pod("a", 3)), frame("ADDED", pod("b", 2)), problem]]
+    client, calls = play([], [*cut, [frame("ADDED", pod("b", 2)), end_of_list(5)]], streams=True)
+    assert client.watched_from == ["", "", "5"]
+    assert calls == [("put", "a"), ("put", "b"), ("put", "b"), ("removed", "a"), "synced"]
+
+
+def test_later_lists_are_not_streamed() -> None:
+    client, calls = play([listed(50, pod("a", 3))], [[frame("ADDED", pod("a", 3)), end_of_list(5), GONE]], streams=True)
+    assert client.verbs == ["watch", "list", "watch"]
+    assert calls == [("put", "a"), "synced", "synced"]
