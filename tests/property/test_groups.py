@@ -133,13 +133,14 @@ def test_a_gang_runs_whole_or_not_at_all(seed: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32))
 def test_placements_in_parallel_decide_alike(seed: int) -> None:
-    """Members of up to three templates that read nothing but the requests on a node, in up to eight racks, and without
+    """Members of up to three templates that read nothing but the requests on a node, in up to 30 racks, and without
     racks: with and without decisions of their own."""
     random = Random(seed)
     world = World(release=random.choice(RELEASES), seed=random.randrange(100))
-    for i in range(random.randint(4, 24)):
+    racks = random.choice((8, 8, 30))
+    for i in range(random.randint(4, 3 * racks)):
         size: dict[str, Any] = {"cpu": random.randint(1, 4), "pods": random.choice((3, 110)), "example.com/gpu": i % 3}
-        world.put_node(node(f"n{i}", labels={RACK: f"r{random.randrange(8)}"}, **size))
+        world.put_node(node(f"n{i}", labels={RACK: f"r{random.randrange(racks)}"}, **size))
     for number in range(3):
         name, count = f"g{number}", random.randint(4, 12)
         minimum, rack = random.choice((None, count, count // 2)), random.choice(("", RACK, RACK))
