@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from stowplan.traces import TraceLoader
 
 Json = dict[str, Any]
 ReadFile = Callable[[str], bytes]
+Spec = TypeVar("Spec")
 _TIES = ["noise", "name"]
 _OBJECTIVES = ["wait", "jct"]
 _NOT_PART_OF_RUN = ("expect", "record")
@@ -90,18 +91,12 @@ def compile_scenario(
 ) -> LoadedScenario:
     """Check a document that was parsed."""
     problems = Problems(faults)
-    if not isinstance(value, dict):
-        raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
-    spec = decode(value, ScenarioSpec, "$", problems)
-    if spec.api_version != API_VERSION:
-        problems.unsupported("$.apiVersion", spec.api_version, [API_VERSION])
-    if spec.kind != KIND:
-        problems.unsupported("$.kind", spec.kind, [KIND])
+    document, spec = decode_document(value, source, ScenarioSpec, KIND, problems)
     compiled = LoadedScenario(
         spec,
         source,
         folder,
-        value,
+        document,
         _start(spec, problems),
         _horizon(spec, problems),
         tuple(
@@ -128,6 +123,19 @@ def compile_scenario(
     if problems.errors:
         raise InvalidConfigurationError(source, problems.errors)
     return compiled
+
+
+def decode_document(value: object, source: str, spec: type[Spec], kind: str, problems: Problems) -> tuple[Json, Spec]:
+    """The document and its fields; apiVersion and kind are checked."""
+    if not isinstance(value, dict):
+        raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
+    for field, found, expected in (
+        ("apiVersion", value.get("apiVersion", ""), API_VERSION),
+        ("kind", value.get("kind", ""), kind),
+    ):
+        if found != expected:
+            problems.unsupported(f"$.{field}", str(found), [expected])
+    return value, decode(value, spec, "$", problems)
 
 
 def _failures(spec: ScenarioSpec, problems: Problems, folder: Path) -> tuple[CompiledFailure, ...]:

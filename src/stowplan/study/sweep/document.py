@@ -12,12 +12,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from stowplan.config.errors import FieldError, InvalidConfigurationError, Problems
-from stowplan.config.strict_decoding import decode, type_name
+from stowplan.config.errors import InvalidConfigurationError, Problems
 from stowplan.config.text import parse
 from stowplan.errors import InputError, os_error_text
+from stowplan.simulator.scenario.reading import decode_document
 
-API_VERSION = "simulation.stowplan/v1alpha1"
 KIND = "Study"
 
 Search = dict[Literal["random", "optuna"], Annotated[int, Meta(ge=1)]]
@@ -118,13 +117,7 @@ def load_study(source: str) -> Study:
 def read_study(text: bytes, source: str = "study") -> Study:
     value, repeated = parse(text, source)
     problems = Problems(repeated)
-    if not isinstance(value, dict):
-        raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
-    spec = decode(value, StudySpec, "$", problems)
-    if spec.api_version != API_VERSION:
-        problems.unsupported("$.apiVersion", spec.api_version, [API_VERSION])
-    if spec.kind != KIND:
-        problems.unsupported("$.kind", spec.kind, [KIND])
+    _, spec = decode_document(value, source, StudySpec, KIND, problems)
     if bool(spec.scenario) == bool(spec.runner):
         problems.required("$.scenario", "a scenario, or a runner")
     if spec.seeds == [] or (isinstance(spec.seeds, int) and spec.seeds < 1):

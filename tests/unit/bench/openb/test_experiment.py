@@ -17,6 +17,7 @@ from stowplan.bench.openb.experiment import _Run
 from stowplan.bench.openb.load_curve import MAX_LOAD, LoadCurve
 from stowplan.cli.bench import bench
 from stowplan.errors import InputError
+from stowplan.study.sweep import read_study, sweep
 
 EXACT = [policy for policy in POLICIES if policy != "Random"]
 
@@ -130,3 +131,18 @@ def test_without_published_results_nothing_is_compared(command: Command) -> None
     assert outcome.exit_code == 0
     assert "results are not compared" in outcome.stderr
     assert command.run("--seeds=4x").exit_code == 2
+
+
+def test_policies_and_seeds_in_one_sweep(folder: Path, tmp_path: Path) -> None:
+    head = {"apiVersion": "simulation.stowplan/v1alpha1", "kind": "Study", "seeds": [42]}
+    runner = {"runner": "stowplan.bench.openb.sweep_runner:run_openb", "parameters": {"data": str(folder), "limit": 40}}
+    study = {**head, **runner, "vary": {"policy": ["BestFit", "FGD"]}, "maximise": ["allocation.60"]}
+    results = sweep(read_study(json.dumps(study).encode()), tmp_path)
+    assert not results.failed
+    for row in results.rows:
+        alone = run_experiment(
+            OpenbExperiment(data=str(folder), policy=row.variation["policy"], seed=row.seed, limit=40)
+        )
+        assert row.metrics["placed"] == alone.placed
+        assert row.metrics["allocation.60"] == alone.allocation[60]
+        assert row.metrics["fragmentation.20"] == alone.fragmentation[20]
