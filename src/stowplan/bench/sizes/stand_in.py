@@ -1,4 +1,4 @@
-"""A stand-in of the API server: generates nodes and pods page by page, and confirms bindings by a watch.
+"""A stand-in of the API server: serves nodes and pods in pages or streamed, and confirms bindings by a watch.
 
 It stores nothing but the pods that it creates after the start, serves plain HTTP, and answers each request that a
 scheduler sends; other kinds are empty. Its objects have the size of real ones.
@@ -11,7 +11,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from aiohttp import web
@@ -37,11 +36,9 @@ class StandIn:
         self.nodes = nodes
         series = self._scenario.incoming
         self._pattern = ObjectPattern(overlay(load_object("pod")["object"], series.pod), series.vary)
-        items = self._node_items()
-        self.node_pages = [self._page("NodeList", islice(items, PAGE), first, nodes) for first in range(0, nodes, PAGE)]
-        """Pages of the list of nodes, made before the first request."""
-        running = map(self._running_pod, range(pods))
-        self.pod_pages = [self._page("PodList", islice(running, PAGE), first, pods) for first in range(0, pods, PAGE)]
+        self.node_items = list(self._node_items())
+        """The nodes as JSON, made before the first request."""
+        self.pod_items = list(map(self._running_pod, range(pods)))
         self._version = 1
         self._new: dict[str, dict[str, Any]] = {}
         self._unbound: set[str] = set()
@@ -61,10 +58,12 @@ class StandIn:
         return app
 
     # Lists
-    def _page(self, kind: str, items: Iterator[bytes], first: int, count: int) -> bytes:
-        token = f',"continue":"{first + PAGE}"' if first + PAGE < count else ""
-        head = f'{{"apiVersion":"v1","kind":"{kind}","metadata":{{"resourceVersion":"1"{token}}},"items":['
-        return head.encode() + b",".join(items) + b"]}"
+    def page(self, kind: str, items: list[bytes], first: int = 0) -> bytes:
+        """A page of a list."""
+        token = f',"continue":"{first + PAGE}"' if first + PAGE < len(items) else ""
+        version = f'"resourceVersion":"{self._version}"'
+        head = f'{{"apiVersion":"v1","kind":"{kind}","metadata":{{{version}{token}}},"items":['
+        return head.encode() + b",".join(items[first : first + PAGE]) + b"]}"
 
     def _node_items(self) -> Iterator[bytes]:
         """Nodes by number: those of the first page again and again, with other names."""
@@ -90,23 +89,32 @@ class StandIn:
         return web.json_response({"kind": "APIGroup", "name": group, "versions": versions})
 
     async def _get_nodes(self, request: web.Request) -> web.StreamResponse:
-        if "watch" in request.query:
-            return await self._watch(request, asyncio.Queue())
-        return _json(self.node_pages[int(request.query.get("continue", 0)) // PAGE])
+        return await self._get(request, "NodeList", self.node_items)
 
     async def _get_pods(self, request: web.Request) -> web.StreamResponse:
-        if "watch" in request.query:
-            events: asyncio.Queue[bytes] = asyncio.Queue()
-            self._pod_watches.append(events)
-            self._watched.set()
-            return await self._watch(request, events)
-        return _json(self.pod_pages[int(request.query.get("continue", 0)) // PAGE])
+        return await self._get(request, "PodList", self.pod_items)
 
-    async def _watch(self, request: web.Request, events: asyncio.Queue[bytes]) -> web.StreamResponse:
+    async def _get(self, request: web.Request, kind: str, items: list[bytes]) -> web.StreamResponse:
+        if "watch" not in request.query:
+            return _json(self.page(kind, items, int(request.query.get("continue", 0))))
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
+        if "sendInitialEvents" in request.query:
+            await self._stream(response, items)
+        events: asyncio.Queue[bytes] = asyncio.Queue()
+        if kind == "PodList":
+            self._pod_watches.append(events)
+            self._watched.set()
         while True:
             await response.write(await events.get())
+
+    async def _stream(self, response: web.StreamResponse, items: list[bytes]) -> None:
+        """All objects, and the bookmark behind them."""
+        for first in range(0, len(items), PAGE):
+            frames = (b'{"type":"ADDED","object":' + item + b"}\n" for item in items[first : first + PAGE])
+            await response.write(b"".join(frames))
+        meta = {"resourceVersion": str(self._version), "annotations": {"k8s.io/initial-events-end": "true"}}
+        await response.write(_frame("BOOKMARK", {"metadata": meta}))
 
     async def _create(self, request: web.Request) -> web.Response:
         loop, first = asyncio.get_running_loop(), len(self._new)
@@ -137,19 +145,18 @@ class StandIn:
     def _emit(self, kind: str, pod: dict[str, Any]) -> None:
         self._version += 1
         pod["metadata"]["resourceVersion"] = str(self._version)
-        frame = json.dumps({"type": kind, "object": pod}, separators=(",", ":")).encode() + b"\n"
         for events in self._pod_watches:
-            events.put_nowait(frame)
+            events.put_nowait(_frame(kind, pod))
 
     async def _other(self, request: web.Request) -> web.StreamResponse:
         if request.method != "GET":
             await request.read()
             return _json(b"{}", 201)
-        if "watch" in request.query:
-            return await self._watch(request, asyncio.Queue())
-        return _json(
-            b'{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"%d"},"items":[]}' % self._version
-        )
+        return await self._get(request, "List", [])
+
+
+def _frame(kind: str, item: dict[str, Any]) -> bytes:
+    return json.dumps({"type": kind, "object": item}, separators=(",", ":")).encode() + b"\n"
 
 
 def _json(body: bytes, status: int = 200) -> web.Response:

@@ -14,12 +14,17 @@ def items(pages: list[bytes]) -> list[dict[str, Any]]:
     return [item for page in pages for item in json.loads(page)["items"]]
 
 
+def pages(stand_in: StandIn, listed: list[bytes]) -> list[bytes]:
+    return [stand_in.page("List", listed, first) for first in range(0, len(listed), 500)]
+
+
 def test_pages_hold_all_objects_under_names_of_their_own() -> None:
     async def steps() -> None:
         stand_in = StandIn(501, 1001)
-        tokens = [json.loads(page)["metadata"].get("continue") for page in stand_in.pod_pages]
+        node_pages, pod_pages = pages(stand_in, stand_in.node_items), pages(stand_in, stand_in.pod_items)
+        tokens = [json.loads(page)["metadata"].get("continue") for page in pod_pages]
         assert tokens == ["500", "1000", None]
-        nodes, pods = items(stand_in.node_pages), items(stand_in.pod_pages)
+        nodes, pods = items(node_pages), items(pod_pages)
         assert [node["metadata"]["name"] for node in nodes] == [f"node-{number}" for number in range(501)]
         assert len({node["metadata"]["uid"] for node in nodes}) == 501
         assert nodes[500]["metadata"]["labels"]["kubernetes.io/hostname"] == "node-500"
@@ -48,6 +53,18 @@ def test_new_pods_are_watched_and_their_bindings_confirmed() -> None:
                     assert confirmed["object"]["spec"]["nodeName"]
                 reply = await creating
                 assert (await reply.json())["seconds"] > 0
+
+    asyncio.run(steps())
+
+
+def test_lists_are_streamed_on_request() -> None:
+    async def steps() -> None:
+        async with TestServer(StandIn(2, 501).application()) as server, ClientSession(server.make_url("/")) as client:
+            params = {"watch": "true", "sendInitialEvents": "true"}
+            async with client.get("/api/v1/pods", params=params) as watch:
+                events = [json.loads(await watch.content.readline()) for _ in range(502)]
+        assert {event["type"] for event in events[:-1]} == {"ADDED"}
+        assert events[-1]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
     asyncio.run(steps())
 
