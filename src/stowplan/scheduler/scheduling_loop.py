@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from math import inf
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any, Protocol
 
 from stowplan import logs
@@ -62,8 +62,11 @@ class SchedulingLoop:
         on_ready: Callable[[], None] = lambda: None,
         on_batch: Callable[[float], None] | None = None,
         answers: Answers | None = None,
+        cpu_clock: Callable[[], float] = thread_time,
     ) -> None:
+        """`cpu_clock` returns the CPU time of this thread."""
         self._engine = engine
+        self._cpu_clock = cpu_clock
         self._executor = executor
         self._caller = caller
         self._loop = loop
@@ -190,7 +193,7 @@ class SchedulingLoop:
         engine.tick()
         more = False
         if not self._unsynced and self._may_schedule():
-            now = monotonic()
+            now, cpu = monotonic(), self._cpu_clock()
             until = now + SLICE_SECONDS
             engine.hold_time()
             for _ in range(MAX_WAITING_WRITES - self._executor.waiting):
@@ -199,8 +202,9 @@ class SchedulingLoop:
                     break
             engine.release_time()
             if now - until >= EXPENSIVE_ATTEMPT_SECONDS:
-                # The last attempt alone: the attempts before it ended before `until`.
-                engine.charge(now - until)
+                # The last attempt alone: the attempts before it ended before `until`. On a busy machine the thread may
+                # have waited for the processor, which no namespace is charged for.
+                engine.charge(min(now - until, self._cpu_clock() - cpu))
         self._flush()
         return more and self._executor.waiting < MAX_WAITING_WRITES
 

@@ -385,6 +385,28 @@ def test_pods_that_burn_time_leave_the_loop_to_others(monkeypatch: pytest.Monkey
             host.wake()
             await asyncio.sleep(0)
 
-    executor = scheduling(steps, engine=engine, clock=clock)
+    executor = scheduling(steps, engine=engine, clock=clock, cpu_clock=clock)
     assert executor.bound.keys() == {*hostile, *ordinary}
     assert len(tried) == 80
+
+
+def test_no_namespace_is_charged_for_time_without_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(1000.0)
+    engine = Engine(default_configuration(), REGISTRY, clock=clock, rng=random.Random(0), max_namespace_share=0.2)
+    charged: list[float] = []
+    schedule_one = engine.schedule_one
+
+    def slowly() -> bool:
+        clock.now += 1.0
+        return schedule_one()
+
+    monkeypatch.setattr(scheduling_loop, "monotonic", clock)
+    monkeypatch.setattr(engine, "schedule_one", slowly)
+    monkeypatch.setattr(engine, "charge", charged.append)
+
+    async def steps(host: SchedulingLoop, executor: FakeExecutor) -> None:
+        all_there(host, "p")
+        await until(lambda: executor.bound == {"p": "n"})
+
+    scheduling(steps, engine=engine, clock=clock, cpu_clock=lambda: 7.0)
+    assert set(charged) == {0.0}
