@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -59,6 +60,12 @@ def quadratic(parameters: dict[str, Any]) -> dict[str, float]:
     return {"near": (parameters["x"] - 3) ** 2 + parameters["seed"] / 100, "far": -parameters["x"]}
 
 
+def process_id(parameters: dict[str, Any]) -> dict[str, float]:
+    """A runner: notes that it ran, and where."""
+    (Path(parameters["notes"]) / f"{parameters['seed']}-{time.monotonic_ns()}").touch()
+    return {"process": os.getpid()}
+
+
 def study(**fields: Any) -> Any:
     spec = {**HEAD, "runner": RUNNER, "parameters": {"x": 0}, "seeds": 2, "minimise": ["near", "far"], **fields}
     return read_study(json.dumps({"vary": {"x": [0, 1, 3, 5]}, **spec}).encode())
@@ -107,6 +114,18 @@ def test_results_do_not_depend_on_the_executor(scenario_study: Path, where: Any,
     assert len(alone.rows) == 8
     costs = [each.means["cost"] for each in alone.by_variation()]
     assert costs == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_the_caller_executes_runs_too_and_none_twice(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    given = study(runner=f"{__name__}:process_id", parameters={"notes": str(notes)}, seeds=100, vary={}, minimise=[])
+    with process_executor(2) as executor:
+        results = sweep(given, tmp_path / "out", executor)
+    processes = {row.metrics["process"] for row in results.rows}
+    assert os.getpid() in processes
+    assert len(processes) == 2
+    assert len(results.rows) == len(list(notes.iterdir())) == 100
 
 
 def test_a_weight_reaches_the_profile(scenario_study: Path, tmp_path: Path) -> None:
@@ -163,14 +182,10 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    import os
-
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
 def _kill_session(process: subprocess.Popen[bytes]) -> None:
-    import os
-
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 

@@ -11,6 +11,9 @@ from typing import Any
 
 from stowplan.errors import InputError
 
+_PROFILE = "distributed.worker.profile.enabled"
+"""Workers sample the stacks of tasks a hundred times a second."""
+
 
 class CallerRunsPool(ProcessPoolExecutor):
     """Processes of this machine, beside which the caller executes tasks itself: it has all modules imported, which
@@ -32,8 +35,14 @@ def dask_executor(address: str = "", jobs: int = 2) -> Iterator[Executor]:
     if address:
         client = distributed.Client(address)
     else:
+        _imported("dask", "dask").config.set({_PROFILE: False})
         cluster = distributed.LocalCluster(
-            n_workers=jobs, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", protocol="tcp://"
+            n_workers=jobs,
+            threads_per_worker=1,
+            dashboard_address=None,
+            host="127.0.0.1",
+            protocol="tcp://",
+            memory_limit=0,
         )
         client = distributed.Client(cluster)
     try:
