@@ -1,4 +1,4 @@
-"""Frames while panning and zooming with 5,000 nodes and 50,000 pods: `python -m tests.web.browser frames`.
+"""Frames while panning and zooming with 5,000 nodes and 50,000 pods: `make frames`.
 
 The display's rate bounds the interval of frames (16.7 ms at 60 Hz), so it does not show what a frame costs. Chromium
 runs a second time without that bound: the interval is then the whole work of a frame, script, raster and compositing in

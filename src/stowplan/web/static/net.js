@@ -43,12 +43,6 @@ export async function getJson(path) {
   return (await request(path, { headers: { Accept: 'application/json' }, cache: 'no-cache' })).json();
 }
 
-/** The text of a path below the API, word for word. */
-export async function getText(path) {
-  if (embedded) return JSON.stringify(await getJson(path));
-  return (await request(path, { headers: { Accept: 'application/json' } })).text();
-}
-
 /** Posts JSON and returns the answer's JSON. */
 export async function postJson(path, body) {
   if (embedded) throw new ApiError(404, 'A report computes nothing; start stowplan web for this.');

@@ -1,4 +1,5 @@
 // The state of a run at any time: its events are replayed on columns of nodes and pods, from the nearest checkpoint.
+import { getJson } from './net.js';
 import { JOINED, NOT_READY, expandColumn } from './store.js';
 
 export const RUN_BOUND = 0;
@@ -14,6 +15,17 @@ const POD_NOT_THERE = -2;
 const NO_NODE = 16;
 const CHECKPOINT_EVENTS = 20000;
 const CROSSED_SHARE = 0.03; // of the run, for nodes that left
+
+/** The events of the run, which come in several answers if there are very many. */
+export async function loadRunEvents() {
+  const events = await getJson('run/events');
+  while (events.dt.length < events.total) {
+    const more = await getJson(`run/events?from=${events.dt.length}`);
+    if (!more.dt.length) break;
+    for (const name of ['dt', 'kind', 'pod', 'node']) events[name] = events[name].concat(more[name]);
+  }
+  return events;
+}
 
 /** The columns of events as typed arrays, with the removal of nodes that left and did not come back. */
 function columnsOf({ dt, kind, pod, node, end }) {

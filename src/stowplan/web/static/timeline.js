@@ -4,9 +4,8 @@ import { el, replaceChildren, select, svg } from './dom.js';
 import { count } from './format.js';
 import { addKey } from './keys.js';
 import { flashSlots } from './map.js';
-import { getJson } from './net.js';
 import { loadPods } from './pods.js';
-import { RUN_BOUND, RUN_EVICTED, RUN_FAILED, RUN_JOINED, RUN_LEFT, RUN_REMOVED, Replay } from './replay.js';
+import { RUN_BOUND, RUN_EVICTED, RUN_FAILED, RUN_JOINED, RUN_LEFT, RUN_REMOVED, Replay, loadRunEvents } from './replay.js';
 import { currentRoute, setQuery } from './router.js';
 import { pendingAt, queueAt } from './run_lists.js';
 import { applyEvent, publish, store, subscribe } from './store.js';
@@ -145,21 +144,9 @@ function drawSpeeds({ end, unit }) {
   replaceChildren(parts.speed, select('Speed', [...texts, ['0', 'as fast as drawn']], String(timeline.speed), (value) => { timeline.speed = Number(value); }));
 }
 
-/** The events of the run, which come in several answers if there are very many. */
-async function loadEvents() {
-  const events = await getJson('run/events');
-  const columns = ['dt', 'kind', 'pod', 'node'];
-  while (events.dt.length < events.total) {
-    const more = await getJson(`run/events?from=${events.dt.length}`);
-    if (!more.dt.length) break;
-    for (const name of columns) events[name] = events[name].concat(more[name]);
-  }
-  return events;
-}
-
 /** Loads the events, and adds the nodes that were lost during the run to the columns. */
 function loadRun() {
-  loading ||= Promise.all([loadEvents(), loadPods()]).then(([events, pods]) => {
+  loading ||= Promise.all([loadRunEvents(), loadPods()]).then(([events, pods]) => {
     const { nodes } = store;
     if (events.lost.name.length) {
       const slots = events.lost.name.map((_, i) => nodes.length + i);
