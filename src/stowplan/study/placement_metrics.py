@@ -12,6 +12,8 @@ Amounts = NDArray[np.float64]
 
 _MAX_CLASSES = 32
 """The most frequent classes of pods that fragmentation is measured with."""
+_MAX_COUNTED_CLASSES = 4096
+"""Beyond this number of classes the rarer half is forgotten."""
 
 
 class WorkloadSpread:
@@ -36,6 +38,8 @@ class RequestClasses:
     def __init__(self) -> None:
         self._counts: Counter[tuple[tuple[str, int], ...]] = Counter()
         self._keys: dict[int, tuple[Mapping[str, int], tuple[tuple[str, int], ...]]] = {}
+        self._smallest: dict[str, int] = {}
+        """By resource: the smallest request."""
 
     def add(self, requests: Mapping[str, int]) -> None:
         known = self._keys.get(id(requests))
@@ -43,7 +47,12 @@ class RequestClasses:
             if len(self._keys) > _MAX_CLASSES:
                 self._keys.clear()
             known = self._keys[id(requests)] = (requests, tuple(sorted(requests.items())))
+            for name, amount in requests.items():
+                if amount:
+                    self._smallest[name] = min(amount, self._smallest.get(name, amount))
         self._counts[known[1]] += 1
+        if len(self._counts) > _MAX_COUNTED_CLASSES:
+            self._counts = Counter(dict(self._counts.most_common(_MAX_COUNTED_CLASSES // 2)))
 
     def fragmentation(self, free: Mapping[str, Amounts]) -> dict[str, float]:
         """By resource: the share of the free amounts on nodes that a pod, drawn by frequency, cannot use. It can use
@@ -70,13 +79,8 @@ class RequestClasses:
         whole = float(idle.sum())
         if not whole:
             return 0.0
-        smallest: dict[str, int] = {}
-        for requests in self._counts:
-            for name, amount in requests:
-                if amount:
-                    smallest[name] = min(amount, smallest.get(name, amount))
         lacking = np.zeros(len(idle), dtype=np.bool_)
-        for name, amount in smallest.items():
+        for name, amount in self._smallest.items():
             if name != resource and name in free:
                 lacking |= free[name] < amount
         return float(idle[lacking].sum()) / whole

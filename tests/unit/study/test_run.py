@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.unit.simulator.scenario.scenarios import load, pod, pool, workload
 
@@ -14,6 +15,7 @@ from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.study import RunResult, RunSettings, run
 from stowplan.study.files import load_summary, run_document
 from stowplan.study.metrics import percentile
+from stowplan.study.placement_metrics import RequestClasses
 from stowplan.study.run import LiveRun
 from stowplan.study.table import ResultTable
 from stowplan.study.texts import junit
@@ -319,3 +321,15 @@ def test_the_spread_of_dominant_shares() -> None:
     held = [result.pods["tenant"].tolist().count(tenant) / 4 for tenant in ("x", "y")]
     assert min(held) > 0
     assert result.summary["fairness.drf"] == pytest.approx(max(held) - min(held))
+
+
+def test_classes_of_requests_are_bounded() -> None:
+    classes = RequestClasses()
+    common = {"cpu": 4}
+    for number in range(1, 10_000):
+        classes.add({"cpu": number + 10})
+        classes.add(common)
+    assert len(classes._counts) <= 4096
+    free = {"cpu": np.array([4.0, 3.0])}
+    assert classes.fragmentation(free)["cpu"] < 0.5
+    assert classes.stranded("cpu", free) == 0
