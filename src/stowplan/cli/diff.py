@@ -11,6 +11,7 @@ import click
 
 from stowplan.cli.command import Command
 from stowplan.cli.state_options import StateRequest, state_options
+from stowplan.errors import InputError
 
 if TYPE_CHECKING:
     from stowplan.simulator.timeline import RunTimeline
@@ -148,7 +149,7 @@ class _Side:
         if _PLUGIN.fullmatch(self._name):
             plugins = (*self._request.plugins, self._name)
             return self._simulated(self._request._replace(plugins=plugins), f"plugin {self._name}")
-        content = _uncompressed(read(self._name))
+        content = _uncompressed(self._name, read(self._name))
         if _CONFIGURATION.search(content):
             return self._simulated(self._request._replace(config_file=self._name), f"configuration {self._name}")
         return recorded(read_run(self._name, content))
@@ -169,7 +170,13 @@ class _Side:
             return compared_run(run, name, self._again, state.namespace, self._by)
 
 
-def _uncompressed(content: bytes) -> bytes:
-    import gzip
+def _uncompressed(name: str, content: bytes) -> bytes:
+    from stowplan.cli.streams import MAX_INPUT_BYTES
+    from stowplan.simulator.input.snapshot_file import decompressed
 
-    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    if content[:2] != b"\x1f\x8b":
+        return content
+    try:
+        return decompressed(content, MAX_INPUT_BYTES)
+    except InputError as problem:
+        raise InputError(f"{name}: {problem}") from None

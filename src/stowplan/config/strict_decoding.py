@@ -34,7 +34,12 @@ def decode(value: object, kind: type[T], path: str, problems: Problems) -> T:
 def decode_walking(value: object, kind: type[T], path: str, problems: Problems) -> T:
     """Convert plain data to a type that may contain API structs, which permit unknown fields."""
     cleaned = _clean(_describe(kind), value, path, problems)
-    return msgspec.convert({} if cleaned is UNSET else cleaned, kind, dec_hook=_decode_custom)
+    try:
+        return msgspec.convert({} if cleaned is UNSET else cleaned, kind, dec_hook=_decode_custom)
+    except msgspec.ValidationError as error:  # An integer that no float can hold.
+        message, _, where = str(error).partition(" - at `$")
+        problems.add(path + where.rstrip("`"), message)
+        return msgspec.convert({}, kind, dec_hook=_decode_custom)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

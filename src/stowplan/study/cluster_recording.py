@@ -24,6 +24,8 @@ from stowplan.errors import InputError
 
 RECORDING_KIND = "StowplanRecording"
 RECORDING_VERSION = 1
+MAX_LINE_BYTES = 1 << 25
+"""An object of etcd has 1.5 MiB by default, and at most a few times that."""
 _FILE_MODE = 0o600
 _COMPRESSION_LEVEL = 5
 
@@ -169,7 +171,10 @@ class ClusterRecording:
     def _lines(self) -> Iterator[bytes]:
         try:
             with gzip.open(self.file, "rb") as stream:
-                yield from stream
+                while line := stream.readline(MAX_LINE_BYTES + 1):
+                    if len(line) > MAX_LINE_BYTES:
+                        raise InputError(f"{self.file}: a line of more than {MAX_LINE_BYTES:,} bytes")
+                    yield line
         except (EOFError, zlib.error):
             self.complete = False
         except OSError as error:
@@ -191,4 +196,8 @@ class ClusterRecording:
             if kind is None:
                 raise InputError(f"{self.file}: line {number}: unknown kind {change.kind!r}")
             struct: type[Any] = kind.struct
-            yield change, codec.decode(struct, bytes(change.object))
+            try:
+                item = codec.decode(struct, bytes(change.object))
+            except codec.DecodeError as error:
+                raise InputError(f"{self.file}: line {number}: {change.kind}{str(error).removeprefix('$')}") from error
+            yield change, item

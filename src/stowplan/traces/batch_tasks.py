@@ -14,7 +14,7 @@ from msgspec import Meta
 from stowplan.errors import InputError
 from stowplan.traces.loader import TraceLoader
 from stowplan.traces.records import GIB, Arrival, TraceNode
-from stowplan.traces.rows import find_file, open_text, read_rows
+from stowplan.traces.rows import amount, find_file, read_lines, read_rows
 from stowplan.traces.selection import TraceSelection
 
 _MACHINE = ("machine_id", "time_stamp", "failure_domain_1", "failure_domain_2", "cpu_num", "mem_size", "status")
@@ -57,7 +57,7 @@ class Alibaba2018(TraceLoader):
             name = row.text("machine_id")
             if name not in seen:
                 seen.add(name)
-                memory = round(row.number("mem_size") / 100 * self.options.memory_gib * GIB)
+                memory = row.amount("mem_size", self.options.memory_gib * GIB / 100)
                 yield TraceNode(name, {"cpu": row.amount("cpu_num", 1000), "memory": memory})
 
     def arrivals(self) -> Iterator[Arrival]:
@@ -68,7 +68,7 @@ class Alibaba2018(TraceLoader):
                 self.dropped["not terminated" if row.text("status") != "Terminated" else "without end or plan"] += 1
                 continue
             duration = row.duration(start, end, "start_time to end_time")
-            memory = round(row.number("plan_mem", 0) / 100 * self.options.memory_gib * GIB)
+            memory = row.amount("plan_mem", self.options.memory_gib * GIB / 100, 0)
             found.append(
                 Arrival(
                     start,
@@ -96,24 +96,24 @@ class Google2019(TraceLoader):
         seen: set[str] = set()
         for where, event in _json_lines(find_file(self.source, "machine_events.json", "machine_events.jsonl")):
             name = str(_field(where, event, "machine_id"))
-            capacity = event.get("capacity") or {}
+            capacity = _amounts_of(where, event, "capacity")
             if name not in seen and capacity.get("cpus"):
                 seen.add(name)
-                yield TraceNode(f"machine-{name}", self._amounts(capacity))
+                yield TraceNode(f"machine-{name}", self._amounts(where, capacity))
 
     def arrivals(self) -> Iterator[Arrival]:
         waiting: dict[str, tuple[float, dict[str, Any]]] = {}
         started: dict[str, float] = {}
         found, latest = [], 0
         for where, event in _json_lines(find_file(self.source, "instance_events.json", "instance_events.jsonl")):
-            time, kind = int(_field(where, event, "time")), int(_field(where, event, "type"))
+            time, kind = _integer(where, event, "time"), _integer(where, event, "type")
             if time == _MAX_TIME:
                 self.dropped["after the trace"] += 1
                 continue
             if time < latest:
                 raise InputError(f"{where}: times run backwards, {time} after {latest}")
             latest = time
-            if int(event.get("collection_type") or 0) == 1:
+            if str(event.get("collection_type")) == "1":
                 self.dropped["alloc sets"] += 1
                 continue
             key = f"{_field(where, event, 'collection_id')}-{event.get('instance_index') or 0}"
@@ -122,7 +122,7 @@ class Google2019(TraceLoader):
             elif kind == _SCHEDULE:
                 started[key] = time / 1e6
             elif kind == _FINISH and key in waiting and key in started:
-                found.append(self._arrival(key, *waiting.pop(key), started.pop(key), time / 1e6))
+                found.append(self._arrival(where, key, *waiting.pop(key), started.pop(key), time / 1e6))
             elif kind in _ENDS and kind != 4 and key in waiting:
                 self.dropped[_ENDS[kind]] += 1
                 del waiting[key]
@@ -130,24 +130,25 @@ class Google2019(TraceLoader):
         found.sort(key=lambda arrival: arrival.time)
         yield from found
 
-    def _arrival(self, key: str, submitted: float, event: dict[str, Any], started: float, ended: float) -> Arrival:
+    def _arrival(
+        self, where: str, key: str, submitted: float, event: dict[str, Any], started: float, ended: float
+    ) -> Arrival:
         return Arrival(
             submitted,
             key,
             key.partition("-")[0],
-            self._amounts(event.get("resource_request") or {}),
+            self._amounts(where, _amounts_of(where, event, "resource_request")),
             ended - started,
-            priority=int(event.get("priority") or 0),
+            priority=_integer(where, {"priority": 0} | event, "priority"),
             tenant=str(event.get("user") or ""),
             outcome="succeeded",
             waited=started - submitted,
         )
 
-    def _amounts(self, relative: dict[str, Any]) -> dict[str, int]:
-        cpus, memory = float(relative.get("cpus") or 0), float(relative.get("memory") or 0)
+    def _amounts(self, where: str, relative: dict[str, Any]) -> dict[str, int]:
         return {
-            "cpu": round(cpus * self.options.cpus * 1000),
-            "memory": round(memory * self.options.memory_gib * GIB),
+            "cpu": amount(where, "cpus", relative.get("cpus") or 0, self.options.cpus * 1000),
+            "memory": amount(where, "memory", relative.get("memory") or 0, self.options.memory_gib * GIB),
         }
 
 
@@ -185,15 +186,18 @@ class Azure2020(TraceLoader):
         except sqlite3.Error as problem:
             raise InputError(f"{path}: {problem}") from None
         for vm, tenant, priority, start, end, core, memory in rows:
+            where = f"{path}: vm {vm}"
+            if not all(isinstance(each, int | float) for each in (start, 0 if end is None else end)):
+                raise InputError(f"{where}: starttime or endtime is not a number")
             if end is not None and end < start:
-                raise InputError(f"{path}: vm {vm}: negative duration, from day {start:g} to {end:g}")
+                raise InputError(f"{where}: negative duration, from day {start:g} to {end:g}")
             yield Arrival(
                 max(start, 0.0) * _DAY,
                 f"vm-{vm}",
                 f"vm-{vm}",
                 {
-                    "cpu": round(core * self.options.cpus * 1000),
-                    "memory": round(memory * self.options.memory_gib * GIB),
+                    "cpu": amount(where, "core", core, self.options.cpus * 1000),
+                    "memory": amount(where, "memory", memory, self.options.memory_gib * GIB),
                 },
                 None if end is None else (end - max(start, 0.0)) * _DAY if end > 0 else 0.0,
                 priority=1 if priority == 0 else 0,
@@ -202,18 +206,33 @@ class Azure2020(TraceLoader):
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            where = f"{path}:{number}"
-            try:
-                event = json.loads(line)
-            except ValueError as problem:
-                raise InputError(f"{where}: {problem}") from None
-            if not isinstance(event, dict):
-                raise InputError(f"{where}: expected an object")
-            yield where, event
+    for number, line in read_lines(path):
+        if not line:
+            continue
+        where = f"{path}:{number}"
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            raise InputError(f"{where}: {problem}") from None
+        if not isinstance(event, dict):
+            raise InputError(f"{where}: expected an object")
+        yield where, event
+
+
+def _amounts_of(where: str, event: dict[str, Any], name: str) -> dict[str, Any]:
+    found = event.get(name) or {}
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: {name} is not an object")
+    return found
+
+
+def _integer(where: str, event: dict[str, Any], name: str) -> int:
+    """An integer, which exports may write as a text."""
+    value = _field(where, event, name)
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{where}: {name} is not an integer: {str(value)[:40]!r}") from None
 
 
 def _field(where: str, event: dict[str, Any], name: str) -> Any:

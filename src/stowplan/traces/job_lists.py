@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from math import isfinite
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from stowplan.errors import InputError
 from stowplan.traces.loader import TraceLoader
-from stowplan.traces.records import GIB, GPU, Arrival, TraceNode
-from stowplan.traces.rows import Row, find_file, open_text, read_rows
+from stowplan.traces.records import GIB, GPU, MAX_TRACE_NODES, Arrival, TraceNode
+from stowplan.traces.rows import Row, amount, find_file, read_lines, read_rows, read_text
 from stowplan.traces.selection import TraceSelection
 
 _PHILLY_TIME = "%Y-%m-%d %H:%M:%S"
 _SWF_FIELDS = 18
+_MAX_DIGITS = 18
 _SWF_STATUS = {0: "failed", 1: "succeeded", 5: "killed"}
 
 
@@ -44,9 +46,8 @@ class Philly(TraceLoader):
     def arrivals(self) -> Iterator[Arrival]:
         path = find_file(self.source, "cluster_job_log", "cluster_job_log.json")
         try:
-            with open_text(path) as file:
-                jobs = json.load(file)
-        except (ValueError, OSError, EOFError) as problem:
+            jobs = json.loads(read_text(path))
+        except (ValueError, RecursionError) as problem:
             raise InputError(f"{path}: {problem}") from None
         if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
             raise InputError(f"{path}: expected a list of jobs")
@@ -61,12 +62,12 @@ class Philly(TraceLoader):
         yield from _from_zero(found)
 
     def _arrival(self, where: str, job: dict[str, Any]) -> Arrival | None:
-        attempts = job["attempts"]
+        attempts = _objects(where, job, "attempts")
         ran = [
             a for a in attempts if a.get("start_time") not in (None, "None") and a.get("end_time") not in (None, "None")
         ]
-        machines = ran[0].get("detail") or [] if ran else []
-        gpus = sum(len(machine.get("gpus") or ()) for machine in machines)
+        machines = _objects(where, ran[0], "detail") if ran else []
+        gpus = sum(len(gpus) for machine in machines if isinstance(gpus := machine.get("gpus"), list))
         if not ran or not gpus:
             self.dropped["never ran" if not ran else "without GPUs"] += 1
             return None
@@ -106,7 +107,7 @@ class Helios(TraceLoader):
         duration = row.number("duration")
         if duration < 0:
             raise row.error(f"negative duration: {duration:g}")
-        where = row.error("submit_time").args[0].rpartition(":")[0]
+        where = row.where
         each = -(-gpus // pods)
         requests = {
             "cpu": row.amount("cpu_num", 1000) // pods,
@@ -151,7 +152,9 @@ class Swf(TraceLoader):
             if line[1].startswith(";"):
                 name, _, value = line[1].lstrip("; ").partition(":")
                 if name.strip() == "MaxProcs" and value.strip().isdecimal():
-                    cores = int(value)
+                    cores = int(value.strip()[:_MAX_DIGITS])
+        if cores > MAX_TRACE_NODES * size:
+            raise InputError(f"{self._path()}: MaxProcs is too large: {cores}")
         memory = round(size * self.options.memory_gib_per_core * GIB)
         for number in range(-(-cores // size)):
             yield TraceNode(f"node-{number}", {"cpu": size * 1000, "memory": memory})
@@ -166,6 +169,8 @@ class Swf(TraceLoader):
                 values = [float(text) for text in line.split()]
             except ValueError:
                 raise InputError(f"{where}: expected {_SWF_FIELDS} numbers") from None
+            if not all(map(isfinite, values)):
+                raise InputError(f"{where}: a number is not finite")
             if len(values) != _SWF_FIELDS:
                 raise InputError(f"{where}: {len(values)} numbers instead of {_SWF_FIELDS}")
             job, submitted, waited, duration, used = values[:5]
@@ -186,7 +191,7 @@ class Swf(TraceLoader):
                 submitted,
                 f"job-{int(job)}",
                 f"job-{int(job)}",
-                {"cpu": each * 1000, "memory": round(each * memory)},
+                {"cpu": each * 1000, "memory": amount(where, "memory", memory, each)},
                 duration,
                 gang=pods,
                 tenant=f"user-{int(values[11])}" if values[11] >= 0 else "",
@@ -198,9 +203,14 @@ class Swf(TraceLoader):
         return find_file(self.source, *sorted(path.name for path in self.source.glob("*.swf*")) or ["*.swf"])
 
     def _lines(self) -> Iterator[tuple[int, str]]:
-        with open_text(self._path()) as file:
-            for number, line in enumerate(file, 1):
-                yield number, line.strip()
+        yield from read_lines(self._path())
+
+
+def _objects(where: str, item: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = item.get(name) or []
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise InputError(f"{where}: {name} is not a list of objects")
+    return found
 
 
 def _per_gpu(options: GpuJobOptions, gpus: int) -> dict[str, int]:

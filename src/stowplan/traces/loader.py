@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from stowplan.errors import InputError
 from stowplan.traces.records import Arrival, TraceNode
 from stowplan.traces.selection import TraceSelection
 
@@ -54,9 +55,16 @@ class TraceLoader:
         raise NotImplementedError
 
     def selected(self) -> Iterator[Arrival]:
-        """The arrivals that the options select, by time."""
+        """The arrivals that the options select, by time. Raises InputError for values that no cluster has."""
         options: TraceSelection = self.options
-        return options.select(self.arrivals())
+        return options.select(self._checked(self.arrivals()))
+
+    def _checked(self, arrivals: Iterator[Arrival]) -> Iterator[Arrival]:
+        for arrival in arrivals:
+            problem = arrival.problem()
+            if problem:
+                raise InputError(f"{self.source}: {arrival.key}: {problem}")
+            yield arrival
 
     def about(self) -> TraceSummary:
         """Count the selected arrivals. Reads the whole trace."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -15,7 +14,7 @@ from msgspec import Meta
 from stowplan.errors import InputError
 from stowplan.traces.loader import TraceLoader
 from stowplan.traces.records import GPU_MILLI, GPU_MODEL, MIB, NO_AFFINITY, NOTHING, Arrival, TraceNode
-from stowplan.traces.rows import Row, find_file, open_text, read_rows
+from stowplan.traces.rows import Row, find_file, read_lines, read_rows
 from stowplan.traces.selection import TraceSelection
 
 WHOLE_GPU = 1000
@@ -137,23 +136,22 @@ class Openb(TraceLoader):
         """The line of the order file for this pod list and seed."""
         path = find_file(self.source, self.options.orders)
         decoder = msgspec.json.Decoder(OpenbOrder)
-        try:
-            with open_text(path) as file:
-                for line in file:
-                    if f'"{self.options.trace}"' in line[:100]:
-                        order = decoder.decode(line)
-                        if (order.trace, order.seed) == (self.options.trace, self.options.seed):
-                            return order
-        except (msgspec.DecodeError, OSError, EOFError, gzip.BadGzipFile) as problem:
-            raise InputError(f"{path}: {problem}") from None
+        for number, line in read_lines(path):
+            if f'"{self.options.trace}"' in line[:100]:
+                try:
+                    order = decoder.decode(line)
+                except msgspec.DecodeError as problem:
+                    raise InputError(f"{path}:{number}: {problem}") from None
+                if (order.trace, order.seed) == (self.options.trace, self.options.seed):
+                    return order
         raise InputError(f"{path}: no order for trace {self.options.trace} and seed {self.options.seed}")
 
     def _listed(self, numbers: Sequence[int]) -> list[OpenbPod]:
-        by_number = {int(pod.name.rpartition("-")[2]): pod for pod in self.pods}
-        unknown = next((number for number in numbers if number not in by_number), None)
+        by_number = {pod.name.rpartition("-")[2].lstrip("0") or "0": pod for pod in self.pods}
+        unknown = next((number for number in numbers if str(number) not in by_number), None)
         if unknown is not None:
             raise InputError(f"{self.options.orders}: pod {unknown} is not in the pod list {self.options.trace}")
-        return [by_number[number] for number in numbers]
+        return [by_number[str(number)] for number in numbers]
 
     def _goal(self) -> float:
         return self.options.inflate * sum(node.allocatable.get(GPU_MILLI, 0) for node in self.nodes())

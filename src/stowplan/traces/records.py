@@ -16,6 +16,14 @@ GPU_MODEL: Final = "alibabacloud.com/gpu-card-model"
 GPU: Final = "nvidia.com/gpu"
 """Whole GPUs, of traces that know no shares."""
 
+MAX_TRACE_NODES: Final = 1_000_000
+MAX_TRACE_SECONDS: Final = 1e11
+"""3,000 years; times in other units than seconds exceed it."""
+MAX_AMOUNT: Final = 2**63 - 1
+"""Of a resource, as in Kubernetes."""
+MAX_GANG_PODS: Final = 100_000
+"""Of one arrival. A larger number is taken for an error of the file: its pods would not fit into memory."""
+
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 
@@ -54,3 +62,16 @@ class Arrival(NamedTuple):
     """The outcome in the trace: succeeded, failed, killed or pending."""
     waited: float | None = None
     """Seconds between arrival and start in the trace, for validation; never used by a simulation."""
+
+    def problem(self) -> str:
+        """A value that no cluster has; empty if there is none."""
+        if not 0 <= self.time <= MAX_TRACE_SECONDS:
+            return f"the time {self.time:g} is not from 0 to {MAX_TRACE_SECONDS:g} seconds"
+        if self.duration is not None and not 0 <= self.duration <= MAX_TRACE_SECONDS:
+            return f"the duration {self.duration:g} is not from 0 to {MAX_TRACE_SECONDS:g} seconds"
+        if not 1 <= self.gang <= MAX_GANG_PODS:
+            return f"{self.gang:,} pods; from 1 to {MAX_GANG_PODS:,} can be read"
+        wrong = next((name for name, amount in self.requests.items() if not 0 <= amount <= MAX_AMOUNT), None)
+        if wrong is not None:
+            return f"the request of {wrong} is not from 0 to 2^63-1"
+        return "" if -(2**31) <= self.priority < 2**31 else f"the priority {self.priority} is not of 32 bits"

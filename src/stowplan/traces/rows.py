@@ -1,4 +1,4 @@
-"""Rows of delimited text files, with errors that name file, line and column."""
+"""Rows of delimited text files, with errors that name file, line and column; lines and numbers are bounded."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import IO
 
 from stowplan.errors import InputError, os_error_text
+from stowplan.traces.records import MAX_AMOUNT
+
+MAX_LINE_CHARS = 1 << 24
+MAX_TEXT_CHARS = 1 << 30
+"""Of a file that is read as a whole."""
+_UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError)
 
 
 class Row:
@@ -44,10 +50,7 @@ class Row:
 
     def amount(self, column: str, factor: float = 1, default: float | None = None) -> int:
         """The value times a factor, which must not be negative."""
-        value = self.number(column, default)
-        if value < 0:
-            raise self.error(f"{column} is negative: {self.text(column)}")
-        return round(value * factor)
+        return amount(self.where, column, self.number(column, default), factor)
 
     def duration(self, start: float, end: float, names: str) -> float:
         """The time from start to end; `names` describes both in the error for a negative duration."""
@@ -55,14 +58,29 @@ class Row:
             raise self.error(f"negative duration, {names} runs from {start:g} to {end:g}")
         return end - start
 
+    @property
+    def where(self) -> str:
+        return f"{self._path}:{self.line}"
+
     def error(self, problem: str) -> InputError:
-        return InputError(f"{self._path}:{self.line}: {problem}")
+        return InputError(f"{self.where}: {problem}")
+
+
+def amount(where: str, name: str, value: object, factor: float = 1) -> int:
+    """A number of a file times a factor, as an amount of a resource."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise InputError(f"{where}: {name} is not a finite number: {str(value)[:40]!r}")
+    if value < 0:
+        raise InputError(f"{where}: {name} is negative: {value}")
+    if value * factor > MAX_AMOUNT:
+        raise InputError(f"{where}: {name} is too large: {value:g}")
+    return round(value * factor)
 
 
 def read_rows(path: Path, required: Sequence[str], header: Sequence[str] | None = None) -> Iterator[Row]:
     """The rows of a CSV file, gzipped if it ends in .gz. `header` names the columns of a file without a header."""
     with open_text(path) as file:
-        lines = csv.reader(_readable(path, file))
+        lines = csv.reader(_bounded(path, file))
         try:
             names = list(header) if header is not None else [name.strip() for name in next(lines, [])]
         except csv.Error as problem:
@@ -93,10 +111,35 @@ def open_text(path: Path) -> IO[str]:
         raise InputError(f"{path}: {os_error_text(problem)}") from problem
 
 
-def _readable(path: Path, file: IO[str]) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(number, line) of a text file, without surrounding spaces."""
+    with open_text(path) as file:
+        for number, line in enumerate(_bounded(path, file), 1):
+            yield number, line.strip()
+
+
+def read_text(path: Path) -> str:
+    """The whole file."""
+    with open_text(path) as file:
+        try:
+            text = file.read(MAX_TEXT_CHARS + 1)
+        except _UNREADABLE as problem:
+            raise InputError(f"{path}: cannot be read: {problem}") from None
+    if len(text) > MAX_TEXT_CHARS:
+        raise InputError(f"{path}: larger than the allowed {MAX_TEXT_CHARS:,} characters")
+    return text
+
+
+def _bounded(path: Path, file: IO[str]) -> Iterator[str]:
+    """The lines; a compressed file may have one of any length."""
+    number = 0
     try:
-        yield from file
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as problem:
+        while line := file.readline(MAX_LINE_CHARS + 1):
+            number += 1
+            if len(line) > MAX_LINE_CHARS:
+                raise InputError(f"{path}:{number}: a line of more than {MAX_LINE_CHARS:,} characters")
+            yield line
+    except _UNREADABLE as problem:
         raise InputError(f"{path}: cannot be read: {problem}") from None
 
 

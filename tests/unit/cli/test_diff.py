@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,13 @@ def test_bad_input_is_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1, lines
     assert problem in lines[0]
+
+
+@pytest.mark.parametrize("damage", [lambda packed: packed[:-20], lambda packed: packed[:30] + bytes(40) + packed[70:]])
+def test_a_damaged_compressed_run_is_one_line(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "run.json.gz"
+    file.write_bytes(damage(gzip.compress(json.dumps({"pods": list(range(1000))}).encode())))
+    result = CliRunner().invoke(cli, ["diff", str(file), str(file)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"stowplan: {file}: the compressed file is ")
+    assert result.stderr.count("\n") == 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aiohttp import web
 from click.testing import CliRunner
 from tests.builders.objects import node, pod
@@ -15,6 +17,8 @@ from tests.unit.cluster.serving import serving
 
 from stowplan.cli.main import cli
 from stowplan.cli.record import watch
+from stowplan.errors import InputError
+from stowplan.study import cluster_recording
 from stowplan.study.cluster_recording import ClusterRecording, RecordingWriter
 
 
@@ -79,3 +83,24 @@ def test_a_time_that_is_none_is_one_line() -> None:
     found = CliRunner().invoke(cli, ["record", "x.gz", "--for", "long"])
     assert found.exit_code == 2
     assert found.stderr.startswith("stowplan: --for long: expected a time such as 90s")
+
+
+def recording(tmp_path: Path, *lines: object) -> Path:
+    header = {"kind": "StowplanRecording", "version": 1}
+    file = tmp_path / "r.gz"
+    file.write_bytes(gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in (header, *lines))))
+    return file
+
+
+def test_an_object_of_a_recording_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    file = recording(tmp_path, {"time": 0, "kind": "Node", "object": {"metadata": {"name": 5}}})
+    result = CliRunner().invoke(cli, ["replay", str(file)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"stowplan: {file}: line 2: Node.metadata.name: ")
+
+
+def test_a_line_of_a_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_recording, "MAX_LINE_BYTES", 100)
+    file = recording(tmp_path, {"time": 0, "kind": "Node", "object": {"metadata": {"name": "x" * 200}}})
+    with pytest.raises(InputError, match="a line of more than 100 bytes"):
+        list(ClusterRecording(file).changes())

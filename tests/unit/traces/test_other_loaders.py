@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from contextlib import closing
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from stowplan.errors import InputError
-from stowplan.traces import LOADERS, open_trace
+from stowplan.traces import LOADERS, open_trace, rows
 from stowplan.traces.records import GIB, GPU
 
 JOB = {
@@ -185,3 +186,87 @@ def test_azure_durations(tmp_path: Path) -> None:
 def test_every_loader_says_where_its_trace_is_described() -> None:
     assert len(LOADERS) == 7
     assert all(loader.origin and loader.name == name for name, loader in LOADERS.items())
+
+
+def swf(**fields: str) -> str:
+    """A job with some of its fields replaced: `f1` is the second one."""
+    values = SWF.split()
+    for name, value in fields.items():
+        values[int(name[1:])] = value
+    return " ".join(values)
+
+
+def philly(**fields: Any) -> str:
+    return json.dumps([{**JOB, **fields}])
+
+
+@pytest.mark.parametrize(
+    ("loader", "files", "problem"),
+    [
+        ("swf", {"a__swf": swf(f3="nan")}, "a.swf:1: a number is not finite"),
+        ("swf", {"a__swf": swf(f7="inf")}, "a.swf:1: a number is not finite"),
+        ("swf", {"a__swf": swf(f7="1e300")}, "job-1: .* pods; from 1 to 100,000 can be read"),
+        ("swf", {"a__swf": swf(f3="1e300")}, r"job-1: the duration 1e\+300 is not from 0"),
+        ("swf", {"a__swf": swf(f1="-5")}, "times run backwards"),
+        ("swf", {"a__swf": swf(f9="1e300")}, "a.swf:1: memory is too large"),
+        ("swf", {"a__swf": "x" * 200}, "a.swf:1: a line of more than 100 characters"),
+        ("philly", {"cluster_job_log": philly(attempts=5)}, "job j1: attempts is not a list of objects"),
+        ("philly", {"cluster_job_log": philly(attempts=["x"])}, "job j1: attempts is not a list of objects"),
+        ("philly", {"cluster_job_log": "[" * 100_000}, "cluster_job_log: "),
+        ("philly", {"cluster_job_log": philly(status="x" * 2000)}, "larger than the allowed 1,000 characters"),
+        (
+            "google2019",
+            {"instance_events__json": lines(google(0, 0) | {"time": "soon"})},
+            ":1: time is not an integer: 'soon'",
+        ),
+        ("google2019", {"instance_events__json": '{"time": NaN, "type": 0}'}, ":1: time is not an integer: 'nan'"),
+        ("google2019", {"instance_events__json": "[" * 90}, "instance_events.json:1: "),
+        (
+            "google2019",
+            {"instance_events__json": lines(google(0, 0, resource_request=[1]), google(1, 3), google(2, 6))},
+            ":3: resource_request is not an object",
+        ),
+        (
+            "google2019",
+            {
+                "instance_events__json": lines(
+                    google(0, 0, resource_request={"cpus": 1e308}), google(1, 3), google(2, 6)
+                )
+            },
+            r":3: cpus is too large: 1e\+308",
+        ),
+        (
+            "alibaba2018",
+            {"batch_task__csv": "t,99999999999,j,1,Terminated,1,2,100,1"},
+            "j-t: 99,999,999,999 pods; from 1 to 100,000 can be read",
+        ),
+        ("alibaba2018", {"batch_task__csv": "t,1,j,1,Terminated,1,2,1e308,1"}, ":1: plan_cpu is too large"),
+        ("alibaba2018", {"batch_task__csv": "t,1,j,1,Terminated,1,2,1,-1"}, ":1: plan_mem is negative"),
+    ],
+)
+def test_absurd_values_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loader: str, files: dict[str, str], problem: str
+) -> None:
+    monkeypatch.setattr(rows, "MAX_LINE_CHARS", 100 if loader == "swf" else 1000)
+    monkeypatch.setattr(rows, "MAX_TEXT_CHARS", 1000 if "x" * 2000 in "".join(files.values()) else 1 << 20)
+    with pytest.raises(InputError, match=problem) as raised:
+        list(open_trace(loader, write(tmp_path, **files)).selected())
+    assert str(tmp_path) in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_azure_texts_for_numbers_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="vm 1: starttime or endtime is not a number"):
+        list(open_trace("azure2020", azure(tmp_path, (1, 7, 0, "x", None))).selected())
+
+
+def test_a_machine_list_without_bounds_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a.swf: MaxProcs is too large"):
+        list(open_trace("swf", write(tmp_path, a__swf=f"; MaxProcs: {'9' * 5000}\n{SWF}")).nodes())
+
+
+def test_a_truncated_compressed_trace_is_one_line(tmp_path: Path) -> None:
+    packed = gzip.compress(f"{SWF}\n".encode() * 1000)
+    (tmp_path / "a.swf.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match=r"a\.swf\.gz: cannot be read: "):
+        list(open_trace("swf", tmp_path / "a.swf.gz").selected())

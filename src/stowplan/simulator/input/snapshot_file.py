@@ -110,7 +110,7 @@ def is_snapshot(start: bytes) -> bool:
 def decode_snapshot(content: bytes, max_bytes: int) -> SnapshotFile:
     """The snapshot in the content of a file. Raises InputError of one line."""
     if content.startswith(_GZIP_MAGIC):
-        content = _decompressed(content, max_bytes)
+        content = decompressed(content, max_bytes, "snapshot")
     header = _header(content)
     try:
         objects = codec.decode(_Document, content).objects
@@ -145,14 +145,15 @@ def _header(content: bytes) -> SnapshotHeader:
     return header
 
 
-def _decompressed(content: bytes, max_bytes: int) -> bytes:
+def decompressed(content: bytes, max_bytes: int, what: str = "file") -> bytes:
+    """The content of a gzip file. Raises InputError of one line if it is damaged, truncated or too large."""
     stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         plain = stream.decompress(content, max_bytes + 1)
     except zlib.error as error:
-        raise InputError("the compressed snapshot is damaged") from error
+        raise InputError(f"the compressed {what} is damaged") from error
     if len(plain) > max_bytes:
         raise InputError(f"larger than the allowed {max_bytes:,} bytes when decompressed")
     if not stream.eof:
-        raise InputError("the compressed snapshot is truncated")
+        raise InputError(f"the compressed {what} is truncated")
     return plain

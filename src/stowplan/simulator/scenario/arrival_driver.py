@@ -109,7 +109,7 @@ class ArrivalDriver:
         assert arrivals is not None
         self.last = self._kubelet.api_server.clock()
         streams, path = self._streams, self.workload.path
-        for _ in range(int(arrivals.batch.draw(streams.of(path, "batch")))):
+        for _ in range(arrivals.batch.draw_count(streams.of(path, "batch"))):
             self.number += 1
             priority = self.workload.priority.draw(streams.of(path, "priority")) if self.workload.priority else ""
             tenant = self.workload.tenant.draw(streams.of(path, "tenant")) if self.workload.tenant else ""

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stowplan.config.errors import Problems
-from stowplan.simulator.scenario.fields import required, time_at
+from stowplan.simulator.scenario.fields import object_count, required, time_at
 from stowplan.simulator.scenario.quantities import (
     RandomQuantity,
+    count_of,
     number_of,
     quantity,
     rate_of,
@@ -70,7 +71,7 @@ def compile_arrivals(spec: ArrivalsSpec, path: str, problems: Problems, folder: 
     end = math.inf if spec.to is None else time_at(spec.to, f"{path}.to", problems)
     if end <= begin:
         problems.add(f"{path}.to", "must be later than from")
-    batch = quantity(spec.batch, f"{path}.batch", problems, number_of, folder)
+    batch = quantity(spec.batch, f"{path}.batch", problems, count_of, folder)
     if spec.limit < 0:
         problems.add(f"{path}.limit", "must be 0 or more")
     if len(given) != 1:
@@ -182,13 +183,13 @@ def _bursts(spec: ArrivalsSpec, path: str, problems: Problems, folder: Path) -> 
     spread = time_at(spec.bursts.spread, f"{path}.bursts.spread", problems)
     if spec.bursts.size is None:
         required(f"{path}.bursts.size", problems)
-    size = quantity(spec.bursts.size or 0, f"{path}.bursts.size", problems, number_of, folder)
+    size = quantity(spec.bursts.size or 0, f"{path}.bursts.size", problems, count_of, folder)
     if spread > interval:
         problems.add(f"{path}.bursts.spread", "must not be larger than every")
 
     def times(stream: RandomStream) -> Iterator[ArrivalTime]:
         for number in _naturals():
-            offsets = sorted(spread * stream.uniform() for _ in range(int(size.draw(stream))))
+            offsets = sorted(spread * stream.uniform() for _ in range(size.draw_count(stream)))
             yield from (ArrivalTime(number * interval + offset) for offset in offsets)
 
     return times, size.mean / interval, None
@@ -196,8 +197,7 @@ def _bursts(spec: ArrivalsSpec, path: str, problems: Problems, folder: Path) -> 
 
 def _closed(spec: ArrivalsSpec, path: str, problems: Problems, folder: Path) -> Built:
     assert spec.closed is not None
-    if spec.closed.users < 1:
-        problems.add(f"{path}.closed.users", "must be 1 or more")
+    object_count(spec.closed.users, f"{path}.closed.users", problems, 1)
     think = quantity(spec.closed.think, f"{path}.closed.think", problems, seconds_of, folder)
     return lambda stream: iter(()), math.nan, ClosedUsers(spec.closed.users, think)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from stowplan.config.errors import Problems
-from stowplan.simulator.scenario.quantities import seconds_of
+from stowplan.simulator.scenario.quantities import MAX_OBJECTS, seconds_of
+
+MIN_INTERVAL_SECONDS = 0.001
+"""Of events that are repeated: with shorter intervals simulated time hardly moves."""
 
 
 def time_at(value: object, path: str, problems: Problems, *, positive: bool = False) -> float:
@@ -19,7 +22,18 @@ def time_at(value: object, path: str, problems: Problems, *, positive: bool = Fa
     if found < 0 or (positive and not found):
         problems.add(path, "must be greater than 0" if positive else "must be 0 or more")
         return 1.0
+    if positive and found < MIN_INTERVAL_SECONDS:
+        problems.add(path, "must be at least 1ms")
+        return 1.0
     return found
+
+
+def object_count(value: int, path: str, problems: Problems, least: int = 0) -> int:
+    """A number of nodes, pods or users; the smallest one if it is faulty."""
+    if least <= value <= MAX_OBJECTS:
+        return value
+    problems.add(path, f"must be {least} or more" if value < least else f"must be at most {MAX_OBJECTS:,}")
+    return least
 
 
 def required(path: str, problems: Problems) -> None:

@@ -10,7 +10,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.config.errors import Problems
 from stowplan.errors import InputError
-from stowplan.simulator.scenario.fields import required
+from stowplan.simulator.scenario.fields import object_count, required
 from stowplan.simulator.scenario.quantities import RandomQuantity, quantity
 from stowplan.simulator.scenario.schema import PoolSpec
 
@@ -55,8 +55,7 @@ def compile_pool(spec: PoolSpec, path: str, problems: Problems, folder: Path) ->
     """Check a pool; faults are added to `problems`."""
     if not spec.name:
         required(f"{path}.name", problems)
-    if spec.count < 0:
-        problems.add(f"{path}.count", "must be 0 or more")
+    object_count(spec.count, f"{path}.count", problems)
     if spec.price < 0:
         problems.add(f"{path}.price", "must be 0 or more")
     for zone, weight in spec.zones.items():

@@ -23,6 +23,13 @@ from stowplan.simulator.streams import RandomStream
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
+MAX_SECONDS = 1e11
+"""3,000 years."""
+MAX_NUMBER = 1e18
+MAX_OBJECTS = 1_000_000
+"""Nodes of a pool, replicas of a workload, objects of one arrival. More do not fit into memory."""
+_MAX_SIGMA, _MIN_ALPHA, _MIN_SHAPE = 20.0, 0.1, 0.01
+"""Beyond these a distribution draws values that no float can hold."""
 _normal = NormalDist().inv_cdf
 _SMALLEST_UNIFORM = 2.0**-54
 _HINT = "expected a time such as 90s, 10m, 8h30m or 2d, or a number of seconds"
@@ -30,13 +37,26 @@ _HINT = "expected a time such as 90s, 10m, 8h30m or 2d, or a number of seconds"
 
 def seconds_of(value: object) -> float:
     """A time in seconds. Raises ValueError."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    if isinstance(value, str):
+    found: float = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        found = value
+    elif isinstance(value, str):
         parts = _PART.findall(value)
         if parts and "".join(number + unit for number, unit in parts) == value:
-            return math.fsum(float(number) * _SECONDS[unit] for number, unit in parts)
-    raise ValueError(_HINT)
+            found = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    if isinstance(found, float) and not math.isfinite(found):
+        raise ValueError(_HINT)
+    if not abs(found) <= MAX_SECONDS:
+        raise ValueError(f"must be at most {MAX_SECONDS:g} seconds")
+    return float(found)
+
+
+def length_of(value: object) -> float:
+    """A time that is not negative. Raises ValueError."""
+    found = seconds_of(value)
+    if found < 0:
+        raise ValueError("must be 0 or more")
+    return found
 
 
 def rate_of(value: object) -> float:
@@ -75,6 +95,10 @@ class RandomQuantity(NamedTuple):
     """The expected value without bounds; nan if unknown or infinite."""
     is_constant: bool = False
 
+    def draw_count(self, stream: RandomStream) -> int:
+        """A number of objects; a draw above the largest one counts as that."""
+        return int(min(self.draw(stream), MAX_OBJECTS))
+
     def draw(self, stream: RandomStream) -> Any:
         return self.invert(0.0) if self.is_constant else self.invert(stream.uniform())
 
@@ -83,7 +107,7 @@ def constant(value: Any) -> RandomQuantity:
     return RandomQuantity(lambda uniform: value, value if isinstance(value, int | float) else math.nan, True)
 
 
-class _Fault(ValueError):
+class ScenarioQuantityError(ValueError):
     """A faulty part of a quantity: path relative to the quantity, and the message."""
 
     def __init__(self, path: str, message: str) -> None:
@@ -95,18 +119,26 @@ Convert = Callable[[object], float]
 
 
 def number_of(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER:
         return float(value)
     raise ValueError(f"expected a number, got {type_name(value)}")
 
 
+def count_of(value: object) -> float:
+    """A number of objects that are created at once. Raises ValueError."""
+    found = number_of(value)
+    if not 0 <= found <= MAX_OBJECTS:
+        raise ValueError(f"must be from 0 to {MAX_OBJECTS:,}")
+    return found
+
+
 def quantity(
-    value: object, path: str, problems: Problems, convert: Convert = seconds_of, folder: Path = Path()
+    value: object, path: str, problems: Problems, convert: Convert = length_of, folder: Path = Path()
 ) -> RandomQuantity:
     """The quantity at a path; faults are added to `problems`."""
     try:
         return _quantity(value, convert, folder)
-    except _Fault as fault:
+    except ScenarioQuantityError as fault:
         problems.add(path + fault.path, fault.message)
     except ValueError as error:
         problems.add(path, str(error))
@@ -123,7 +155,7 @@ def _quantity(value: object, convert: Convert, folder: Path) -> RandomQuantity:
         raise ValueError(f"expected one distribution of {', '.join(_DISTRIBUTIONS)}, got {len(kinds)}")
     kind = kinds[0]
     if kind not in _DISTRIBUTIONS:
-        raise _Fault(f".{kind}", f"unknown distribution{suggestion(kind, _DISTRIBUTIONS)}")
+        raise ScenarioQuantityError(f".{kind}", f"unknown distribution{suggestion(kind, _DISTRIBUTIONS)}")
     if low > high:
         raise ValueError("min is larger than max")
     made = _DISTRIBUTIONS[kind](value[kind], convert, folder)
@@ -139,26 +171,26 @@ def _part(value: object, name: str, convert: Convert, default: float | None = No
         raise ValueError(f"expected an object, got {type_name(value)}")
     if name not in value:
         if default is None:
-            raise _Fault(f".{name}", "Required value")
+            raise ScenarioQuantityError(f".{name}", "Required value")
         return default
     try:
         return convert(value[name])
     except ValueError as error:
-        raise _Fault(f".{name}", str(error)) from error
+        raise ScenarioQuantityError(f".{name}", str(error)) from error
 
 
 def _fields(kind: str, value: object, *names: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _Fault(f".{kind}", f"expected an object, got {type_name(value)}")
+        raise ScenarioQuantityError(f".{kind}", f"expected an object, got {type_name(value)}")
     for key in value:
         if key not in names:
-            raise _Fault(f".{kind}.{key}", f"unknown field{suggestion(key, names)}")
+            raise ScenarioQuantityError(f".{kind}.{key}", f"unknown field{suggestion(key, names)}")
     return value
 
 
 def _positive(kind: str, name: str, value: float) -> float:
     if value <= 0:
-        raise _Fault(f".{kind}.{name}", "must be greater than 0")
+        raise ScenarioQuantityError(f".{kind}.{name}", "must be greater than 0")
     return value
 
 
@@ -167,20 +199,20 @@ def _within(kind: str, value: object, convert: Convert, *names: str) -> list[flo
     given = _fields(kind, value, *names)
     try:
         found = [_part(given, name, convert if index == 0 else number_of) for index, name in enumerate(names)]
-    except _Fault as fault:
-        raise _Fault(f".{kind}{fault.path}", fault.message) from fault
+    except ScenarioQuantityError as fault:
+        raise ScenarioQuantityError(f".{kind}{fault.path}", fault.message) from fault
     return [_positive(kind, name, each) for name, each in zip(names, found, strict=True)]
 
 
 def _uniform(value: object, convert: Convert, folder: Path) -> RandomQuantity:
     if not isinstance(value, list) or len(value) != 2:
-        raise _Fault(".uniform", "expected a list of two values")
+        raise ScenarioQuantityError(".uniform", "expected a list of two values")
     try:
         low, high = convert(value[0]), convert(value[1])
     except ValueError as error:
-        raise _Fault(".uniform", str(error)) from error
+        raise ScenarioQuantityError(".uniform", str(error)) from error
     if low > high:
-        raise _Fault(".uniform", "the first value is larger than the second")
+        raise ScenarioQuantityError(".uniform", "the first value is larger than the second")
     if all(type(each) is int for each in value):
         count = int(high) - int(low) + 1
         return RandomQuantity(lambda uniform: int(low) + int(uniform * count), (low + high) / 2)
@@ -194,6 +226,8 @@ def _exponential(value: object, convert: Convert, folder: Path) -> RandomQuantit
 
 def _lognormal(value: object, convert: Convert, folder: Path) -> RandomQuantity:
     median, sigma = _within("lognormal", value, convert, "median", "sigma")
+    if sigma > _MAX_SIGMA:
+        raise ScenarioQuantityError(".lognormal.sigma", f"must be at most {_MAX_SIGMA:g}")
     return RandomQuantity(
         lambda uniform: median * math.exp(sigma * normal(uniform)), median * math.exp(sigma * sigma / 2)
     )
@@ -201,12 +235,16 @@ def _lognormal(value: object, convert: Convert, folder: Path) -> RandomQuantity:
 
 def _pareto(value: object, convert: Convert, folder: Path) -> RandomQuantity:
     low, alpha = _within("pareto", value, convert, "min", "alpha")
+    if alpha < _MIN_ALPHA:
+        raise ScenarioQuantityError(".pareto.alpha", f"must be at least {_MIN_ALPHA:g}")
     mean = low * alpha / (alpha - 1) if alpha > 1 else math.nan
     return RandomQuantity(lambda uniform: low * (1.0 - uniform) ** (-1.0 / alpha), mean)
 
 
 def _weibull(value: object, convert: Convert, folder: Path) -> RandomQuantity:
     scale, shape = _within("weibull", value, convert, "scale", "shape")
+    if shape < _MIN_SHAPE:
+        raise ScenarioQuantityError(".weibull.shape", f"must be at least {_MIN_SHAPE:g}")
     mean = scale * math.gamma(1 + 1 / shape)
     return RandomQuantity(lambda uniform: scale * (-math.log1p(-uniform)) ** (1.0 / shape), mean)
 
@@ -223,13 +261,13 @@ def normal(uniform: float) -> float:
 
 def _choice(value: object, convert: Convert, folder: Path) -> RandomQuantity:
     if not isinstance(value, dict) or not value:
-        raise _Fault(".choice", "expected values with their weights")
+        raise ScenarioQuantityError(".choice", "expected values with their weights")
     values: list[float] = []
     for key in value:
         try:
             values.append(convert(key if not _is_number(key) else float(key)))
         except ValueError as error:
-            raise _Fault(f".choice.{key}", str(error)) from error
+            raise ScenarioQuantityError(f".choice.{key}", str(error)) from error
     return weighted(values, value, ".choice")
 
 
@@ -238,11 +276,11 @@ def weighted(values: Sequence[Any], weights: Mapping[str, Any], path: str = "") 
     shares = []
     for key, weight in weights.items():
         if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight < math.inf:
-            raise _Fault(f"{path}.{key}", "expected a weight of 0 or more")
+            raise ScenarioQuantityError(f"{path}.{key}", "expected a weight of 0 or more")
         shares.append(float(weight))
     whole = math.fsum(shares)
     if whole <= 0:
-        raise _Fault(path, "the sum of the weights must be greater than 0")
+        raise ScenarioQuantityError(path, "the sum of the weights must be greater than 0")
     bounds = list(accumulate(share / whole for share in shares))
     last = max(index for index, share in enumerate(shares) if share)
     numbers = all(isinstance(each, int | float) for each in values)
@@ -258,7 +296,7 @@ def _empirical(value: object, convert: Convert, folder: Path) -> RandomQuantity:
     given = _fields("empirical", value, "file", "column")
     name, column = given.get("file"), given.get("column")
     if not isinstance(name, str):
-        raise _Fault(".empirical.file", "Required value: a CSV file")
+        raise ScenarioQuantityError(".empirical.file", "Required value: a CSV file")
     values = sorted(read_column(folder / name, column, convert, ".empirical"))
     return RandomQuantity(lambda uniform: values[int(uniform * len(values))], math.fsum(values) / len(values))
 
@@ -271,20 +309,22 @@ def read_column(file: Path, column: object, convert: Convert, path: str) -> list
             names = list(rows.fieldnames or ())
             name = column if isinstance(column, str) else (names[0] if names else "")
             if name not in names:
-                raise _Fault(f"{path}.column", f"{file}: no column {name!r}{suggestion(name, names)}")
+                raise ScenarioQuantityError(f"{path}.column", f"{file}: no column {name!r}{suggestion(name, names)}")
             found = []
             for number, row in enumerate(rows, start=2):
                 try:
                     text = row[name] or ""
                     found.append(convert(float(text) if re.fullmatch(r"-?\d+(\.\d*)?([eE]-?\d+)?", text) else text))
                 except ValueError as error:
-                    raise _Fault(path, f"{file}: line {number}, column {name}: {error}") from error
+                    raise ScenarioQuantityError(path, f"{file}: line {number}, column {name}: {error}") from error
     except OSError as error:
-        raise _Fault(f"{path}.file", f"{file}: {error.strerror or error}") from error
+        raise ScenarioQuantityError(f"{path}.file", f"{file}: {error.strerror or error}") from error
+    except csv.Error as error:
+        raise ScenarioQuantityError(f"{path}.file", f"{file}: {error}") from error
     except UnicodeDecodeError as error:
-        raise _Fault(f"{path}.file", f"{file}: not a text file in UTF-8") from error
+        raise ScenarioQuantityError(f"{path}.file", f"{file}: not a text file in UTF-8") from error
     if not found:
-        raise _Fault(path, f"{file}: no rows")
+        raise ScenarioQuantityError(path, f"{file}: no rows")
     return found
 
 

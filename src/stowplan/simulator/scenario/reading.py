@@ -21,6 +21,7 @@ from stowplan.simulator.scenario.churn import CompiledChurn, compile_churn
 from stowplan.simulator.scenario.failures import CompiledFailure, compile_failure
 from stowplan.simulator.scenario.fields import time_at
 from stowplan.simulator.scenario.pools import CompiledPool, compile_pool
+from stowplan.simulator.scenario.quantities import MAX_NUMBER
 from stowplan.simulator.scenario.schema import API_VERSION, KIND, ScenarioSpec
 from stowplan.simulator.scenario.trace_driver import compile_trace
 from stowplan.simulator.scenario.workloads import CompiledWorkload, compile_workload
@@ -129,6 +130,10 @@ def decode_document(value: object, source: str, spec: type[Spec], kind: str, pro
     """The document and its fields; apiVersion and kind are checked."""
     if not isinstance(value, dict):
         raise InvalidConfigurationError(source, [FieldError("", f"expected an object, got {type_name(value)}")])
+    numbers = Problems(())
+    _check_numbers(value, "$", numbers)
+    if numbers.errors:
+        raise InvalidConfigurationError(source, [*problems.errors, *numbers.errors])
     for field, found, expected in (
         ("apiVersion", value.get("apiVersion", ""), API_VERSION),
         ("kind", value.get("kind", ""), kind),
@@ -136,6 +141,18 @@ def decode_document(value: object, source: str, spec: type[Spec], kind: str, pro
         if found != expected:
             problems.unsupported(f"$.{field}", str(found), [expected])
     return value, decode(value, spec, "$", problems)
+
+
+def _check_numbers(value: object, path: str, problems: Problems) -> None:
+    """Adds numbers that are not finite or too large, which YAML and JSON can have in every field."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            _check_numbers(each, f"{path}.{key}", problems)
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            _check_numbers(each, f"{path}[{index}]", problems)
+    elif isinstance(value, int | float) and not abs(value) <= MAX_NUMBER:
+        problems.add(path, f"expected a number of at most {MAX_NUMBER:g}")
 
 
 def _failures(spec: ScenarioSpec, problems: Problems, folder: Path) -> tuple[CompiledFailure, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stowplan.config.errors import Problems
-from stowplan.simulator.scenario.fields import time_at
+from stowplan.simulator.scenario.fields import object_count, time_at
 from stowplan.simulator.scenario.quantities import number_of, read_column, seconds_of
 from stowplan.simulator.scenario.schema import LoadSpec, ReplicasSpec
 
@@ -30,9 +30,13 @@ def compile_replicas(spec: ReplicasSpec, path: str, problems: Problems) -> Repli
         problems.required(f"{path}.at")
     wanted = []
     for key, count in spec.at.items():
-        wanted.append((time_at(float(key) if key.isdecimal() else key, f"{path}.at.{key}", problems), count))
-        if count < 0:
-            problems.add(f"{path}.at.{key}", "must be 0 or more")
+        where = f"{path}.at.{key}"
+        wanted.append(
+            (
+                time_at(float(key) if key.isdecimal() else key, where, problems),
+                object_count(count, where, problems),
+            )
+        )
     steps: list[tuple[float, int]] = []
     before = None
     for time, count in sorted(wanted):
@@ -59,5 +63,6 @@ def compile_load(spec: LoadSpec, path: str, problems: Problems, folder: Path) ->
         return ReplicaSchedule(())
     if times != sorted(times):
         problems.add(f"{path}.file", f"{folder / spec.file}: times must ascend")
+    object_count(spec.max, f"{path}.max", problems)
     counts = [min(max(math.ceil(load / spec.target), spec.min), spec.max) for load in loads]
     return ReplicaSchedule(tuple(zip(times, counts, strict=True)))

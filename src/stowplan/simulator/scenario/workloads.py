@@ -20,13 +20,14 @@ from stowplan.simulator.input.manifests import SIMULATED
 from stowplan.simulator.kubelet import TENANT, WORKLOAD, Restart
 from stowplan.simulator.scenario.arrivals import ArrivalProcess, compile_arrivals
 from stowplan.simulator.scenario.fields import required, time_at
-from stowplan.simulator.scenario.quantities import RandomQuantity, quantity, weighted
+from stowplan.simulator.scenario.quantities import RandomQuantity, ScenarioQuantityError, quantity, weighted
 from stowplan.simulator.scenario.replicas import ReplicaSchedule, compile_load, compile_replicas
 from stowplan.simulator.scenario.schema import ChoiceSpec, ScenarioWorkloadSpec
 from stowplan.simulator.workloads import CONTROLLERS, find_template
 
 Json = dict[str, Any]
 _TENANT_LABEL = "tenant"
+_MAX_ZIPF = 100
 _FINITE = (api.Pod, api.Job)
 
 
@@ -209,9 +210,16 @@ def _names(spec: ChoiceSpec | None, path: str, problems: Problems) -> RandomQuan
     if spec is None:
         return None
     weights: dict[str, float] = dict(spec.choice)
+    if spec.zipf is not None and not abs(spec.zipf.s) <= _MAX_ZIPF:
+        problems.add(f"{path}.zipf.s", f"must be from -{_MAX_ZIPF} to {_MAX_ZIPF}")
+        return None
     if spec.zipf is not None:
         weights = {name: (rank + 1) ** -spec.zipf.s for rank, name in enumerate(spec.zipf.names)}
     if bool(spec.choice) == (spec.zipf is not None) or not weights or math.fsum(weights.values()) <= 0:
         problems.add(path, "expected choice or zipf, with names and weights")
         return None
-    return weighted(list(weights), weights)
+    try:
+        return weighted(list(weights), weights)
+    except ScenarioQuantityError as fault:
+        problems.add(f"{path}.choice{fault.path}", fault.message)
+        return None

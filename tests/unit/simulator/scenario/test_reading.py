@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from tests.unit.simulator.scenario.scenarios import document, pod, pool, workload
 
+from stowplan.config.errors import Problems
 from stowplan.errors import ConfigError
 from stowplan.simulator.scenario import compile_scenario, load_scenario
+from stowplan.simulator.scenario.quantities import count_of, quantity
+from stowplan.simulator.streams import RandomStreams
 
 BATCH: dict[str, Any] = {"name": "b", "template": pod(), "arrivals": {"every": "1m"}, "duration": "1m"}
 DEPLOYMENT = workload("Deployment", "web")
@@ -106,3 +109,55 @@ def test_files_are_relative_to_the_scenario(tmp_path: Path) -> None:
     assert loaded.workloads[0].documents[0]["kind"] == "Pod"
     assert loaded.name == "s"
     assert loaded.digest(1) != loaded.digest(2)
+
+
+BIG = 10**400
+MILLION = "must be at most 1,000,000"
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "problem"),
+    [
+        ({"duration": BIG}, ".duration", "expected a number of at most 1e+18"),
+        ({"duration": float("nan")}, ".duration", "expected a number of at most 1e+18"),
+        ({"duration": "9" * 400 + "h"}, ".duration", "expected a time such as 90s"),
+        ({"duration": 1e15}, ".duration", "must be at most 1e+11 seconds"),
+        (
+            {"duration": {"lognormal": {"median": "1m", "sigma": 1e6}}},
+            ".duration.lognormal.sigma",
+            "must be at most 20",
+        ),
+        ({"duration": {"pareto": {"min": "1m", "alpha": 1e-9}}}, ".duration.pareto.alpha", "must be at least 0.1"),
+        ({"duration": {"weibull": {"scale": 1, "shape": 1e-9}}}, ".duration.weibull.shape", "must be at least 0.01"),
+        ({"duration": {"uniform": [0, 1e12]}}, ".duration.uniform", "must be at most 1e+11 seconds"),
+        ({"startup": -5}, ".startup", "must be 0 or more"),
+        ({"priority": {"choice": {"a": 3, "b": -1}}}, ".priority.choice.b", "expected a weight of 0 or more"),
+        ({"tenant": {"zipf": {"names": ["a", "b"], "s": -1e9}}}, ".tenant.zipf.s", "must be from -100 to 100"),
+        ({"arrivals": {"every": 1e-9}}, ".arrivals.every", "must be at least 1ms"),
+        ({"arrivals": {"every": "1m", "batch": 1e15}}, ".arrivals.batch", "must be from 0 to 1,000,000"),
+        ({"arrivals": {"bursts": {"every": "1m", "size": 1e15}}}, ".arrivals.bursts.size", "must be from 0 to"),
+        ({"arrivals": {"closed": {"users": 10**15}}}, ".arrivals.closed.users", MILLION),
+    ],
+)
+def test_absurd_numbers_of_a_workload(changes: dict[str, Any], path: str, problem: str) -> None:
+    assert problems({**BATCH, **changes})[0].startswith(f"s.yaml: $.workloads[0]{path}: {problem}")
+
+
+def test_absurd_numbers_of_nodes_and_replicas() -> None:
+    assert problems(BATCH, nodes={"pools": [pool(count=10**15)]})[0].endswith(f"$.nodes.pools[0].count: {MILLION}")
+    prices = {"nodes": {"pools": [{**pool(), "price": float("inf")}]}}
+    assert problems(BATCH, **prices)[0].endswith("$.nodes.pools[0].price: expected a number of at most 1e+18")
+    web = {"name": "w", "template": DEPLOYMENT, "replicas": {"at": {"0h": 1, "1h": 10**15}, "ramp": "1m"}}
+    assert problems(web)[0].endswith(f"$.workloads[0].replicas.at.1h: {MILLION}")
+
+
+def test_a_draw_of_objects_is_bounded() -> None:
+    drawn = quantity({"pareto": {"min": 1000, "alpha": 0.1}}, "$", Problems(), count_of)
+    assert max(drawn.draw_count(RandomStreams(1).of("x", str(number))) for number in range(99)) == 1_000_000
+
+
+def test_a_column_of_a_file_that_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("a\n" + '"' + "x" * 200_000)
+    scenario = document({**BATCH, "duration": {"empirical": {"file": "d.csv"}}})
+    with pytest.raises(ConfigError, match=r"\$.workloads\[0\].duration.empirical.file: .*d.csv: field larger"):
+        compile_scenario(scenario, "s.yaml", tmp_path)
