@@ -19,7 +19,9 @@ from stowplan.config import InvalidConfigurationError, from_builtins
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.framework import CycleState
 from stowplan.optional_plugins.fractional_gpu import FractionalGPU
+from stowplan.optional_plugins.fractional_gpu.devices import parse_indices
 from stowplan.optional_plugins.fractional_gpu.fragmentation import TargetPod, TargetWorkload
+from stowplan.optional_plugins.fractional_gpu.request import whole_number
 from stowplan.plugins.registry import REGISTRY
 from stowplan.simulator.simulation import Simulation
 
@@ -82,6 +84,16 @@ def test_requests_by_annotations_as_in_the_simulators_of_others() -> None:
     notes = {MILLI: "400", "alibabacloud.com/gpu-count": "2"}
     item = pod("p", requests={"cpu": 1}, annotations=notes)
     assert world.plugin(NAME)._request(world.pod(item).template) == (2, 400)
+
+
+def test_annotations_without_bounds_count_as_none() -> None:
+    """A pod on a node with such annotations does not stop the others."""
+    absurd = "9" * 5000
+    notes = {MILLI: absurd, "alibabacloud.com/gpu-count": absurd, INDEX: absurd}
+    world = World([gpu_node("n", 2)], [pod("p", "n", requests={"cpu": 1}, annotations=notes)], config=config())
+    assert rejections(world, gpu_pod("q", 500)) == {}
+    assert parse_indices(absurd, 2) is None
+    assert whole_number(absurd) == 0
 
 
 def test_pods_without_gpus_pass_everywhere() -> None:

@@ -239,6 +239,12 @@ def test_the_number_of_zones_of_the_kubelet_scales_the_score() -> None:
     assert scored(made, pod("p", containers=containers(cores("5")))) == 100 - 2 * 25 + 12
 
 
+def test_a_number_of_zones_without_bounds_is_the_largest_one() -> None:
+    settings = attributes(topologyManagerScope="pod", topologyManagerMaxNUMANodes="9" * 5000)
+    made = topology_world(FOUR, settings, LEAST_NUMA)
+    assert scored(made, pod("p", containers=containers(cores("5")))) >= 0
+
+
 def test_zones_without_costs_are_far() -> None:
     zones = [zone(0, [10, 12, 12], cpu="1", memory="8Gi"), *(zone(i, cpu="4", memory="8Gi") for i in (1, 2))]
     made = topology_world(zones, attributes(topologyManagerScope="pod"), LEAST_NUMA)

@@ -13,12 +13,13 @@ from stowplan.cache.kept import KeptBySlot
 from stowplan.config.args import FractionalGPUArgs
 from stowplan.framework import NodeInfo, Pod
 from stowplan.framework.reservations import Reservations
-from stowplan.optional_plugins.fractional_gpu.request import WHOLE_MILLI, GpuRequest
+from stowplan.optional_plugins.fractional_gpu.request import WHOLE_MILLI, GpuRequest, whole_number
 
 Indices = tuple[int, ...]
 """Indices of the GPUs of a pod."""
 
 MAX_GPUS = 64
+_MAX_INDEX_DIGITS = 4
 """GPUs of a node that are counted."""
 
 
@@ -190,7 +191,7 @@ class GpuTable(KeptBySlot[None]):
         amounts = info.allocatable
         total = amounts.get(self._args.resource, 0)
         text = info.labels.get(self._args.gpu_count, "")
-        count = amounts.get(self._args.gpu_count, 0) or (int(text) if text.isdecimal() else 0)
+        count = amounts.get(self._args.gpu_count, 0) or whole_number(text)
         if self._args.is_milli:
             return min(count or total // WHOLE_MILLI, MAX_GPUS), WHOLE_MILLI
         return (min(count, MAX_GPUS), total // count) if count and total >= count else (0, 0)
@@ -207,6 +208,6 @@ def best_fit(left: Iterable[int], request: GpuRequest) -> Indices:
 def parse_indices(text: str, count: int) -> Indices | None:
     """Indices joined by "-" or ","; None if they are none of the node's GPUs."""
     parts = text.replace(",", "-").split("-")
-    if not all(part.isdecimal() and int(part) < count for part in parts):
+    if not all(part.isdecimal() and len(part) <= _MAX_INDEX_DIGITS and int(part) < count for part in parts):
         return None
-    return tuple(sorted(int(part) for part in parts))
+    return tuple(sorted(map(int, parts)))

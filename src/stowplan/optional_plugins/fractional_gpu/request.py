@@ -22,6 +22,12 @@ class GpuRequest(NamedTuple):
 
 
 NO_GPU = GpuRequest(0, 0)
+_MAX_DIGITS = 18
+
+
+def whole_number(text: str) -> int:
+    """The number in an annotation or label; 0 if it is none, or too large for a column."""
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else 0
 
 
 def gpu_request(args: FractionalGPUArgs, template: PodTemplate) -> GpuRequest:
@@ -31,11 +37,11 @@ def gpu_request(args: FractionalGPUArgs, template: PodTemplate) -> GpuRequest:
     of GPUs that this takes, in equal shares. Memory is always of one GPU.
     """
     annotations = template.annotations
-    share = annotations.get(args.resource, "")
-    if share.isdecimal() and int(share):
+    share = whole_number(annotations.get(args.resource, ""))
+    if share:
         gpus = annotations.get(args.gpu_count, "1")
-        each = min(int(share), WHOLE_MILLI) if args.is_milli else int(share)
-        return GpuRequest(int(gpus) if gpus.isdecimal() else 1, each)
+        each = min(share, WHOLE_MILLI) if args.is_milli else share
+        return GpuRequest(whole_number(gpus) if gpus.isdecimal() else 1, each)
     total = template.requests.get(args.resource, 0)
     if total <= 0:
         return NO_GPU

@@ -21,6 +21,7 @@ FINGERPRINT_ANNOTATION = "topology.node.k8s.io/fingerprint"
 MAX_NUMA_NODES_LIMIT = 1024
 MAX_ZONES = 64
 _DEFAULT_MAX_NUMA_NODES = 8
+_MAX_DIGITS = 9
 _POLICIES = ("none", "best-effort", "restricted", SINGLE_NUMA_NODE)
 _DEPRECATED_POLICIES = {"SingleNUMANode": SINGLE_NUMA_NODE, "BestEffort": "best-effort", "Restricted": "restricted"}
 _ZONE_NAME = re.compile(r"node-([0-9]{1,3})", re.ASCII)
@@ -116,7 +117,7 @@ def _with_settings(zones: tuple[NumaZone, ...], item: api.NodeResourceTopology) 
     if attributes.get("topologyManagerPolicy") in _POLICIES:
         policy = attributes["topologyManagerPolicy"]
     given = attributes.get("topologyManagerMaxNUMANodes", "")
-    if given.isascii() and given.isdigit() and int(given) > 1:
-        most = min(int(given), MAX_NUMA_NODES_LIMIT)
+    if given.isascii() and given.isdigit() and int(given[:_MAX_DIGITS]) > 1:
+        most = min(int(given[:_MAX_DIGITS]), MAX_NUMA_NODES_LIMIT)
     fingerprint = attributes.get(FINGERPRINT) or item.metadata.annotations.get(FINGERPRINT_ANNOTATION, "")
     return NodeTopology(zones, policy, scope, most, fingerprint, attributes.get(FINGERPRINT_METHOD, ""))

@@ -21,6 +21,8 @@ from stowplan.optional_plugins.trimaran.plugin import LoadScorePlugin
 _RESOURCES = ("cpu", "memory")
 _MAX_VARIANCE_SHARE = 0.99
 """Of the largest variance that a distribution over 0..1 can have."""
+_MIN_DEVIATION = 1e-9
+"""A smaller one counts as none: the parameters of its distribution exceed what a float can hold."""
 
 
 class LowRiskOverCommitment(LoadScorePlugin):
@@ -71,9 +73,10 @@ class LowRiskOverCommitment(LoadScorePlugin):
         deviation = min(deviation, sqrt(_MAX_VARIANCE_SHARE * mean * (1 - mean)))
         threshold = min(request, capacity) / capacity
         distribution = None
-        if mean == 0 or (deviation == 0 and mean <= threshold):
+        constant = deviation < _MIN_DEVIATION
+        if mean == 0 or (constant and mean <= threshold):
             probability = 1.0
-        elif deviation == 0:
+        elif constant:
             probability = 0.0
         else:
             distribution = beta_distribution(mean, deviation)

@@ -59,7 +59,7 @@ class LoadScorePlugin(InTreePlugin):
         return None if not self._refresh() or self._snapshot is None else self._snapshot.nodes.get(node.name)
 
     def _scored(self, template: fwk.PodTemplate, facts: Floats) -> fwk.Scores:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             scores = go_round(self.scores(template, facts))
         return np.where(np.isnan(facts[0]), 0, scores).astype(np.int64)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
@@ -34,6 +34,8 @@ from stowplan.optional_plugins.trimaran.load import (
 )
 
 FETCH_TIMEOUT_SECONDS = 10.0
+BODY_TIMEOUT_SECONDS = 30.0
+_PART_BYTES = 1 << 16
 MAX_BODY_BYTES = 64 << 20
 _PROMETHEUS_WINDOW = "15m"
 _PROMETHEUS_METRICS = {CPU: "instance:node_cpu:ratio", MEMORY: "instance:node_memory_utilisation:ratio"}
@@ -64,7 +66,7 @@ def get(request: Fetch) -> bytes:
     opener = build_opener(_NoRedirects, HTTPSHandler(context=request.tls))
     try:
         with opener.open(Request(request.url, headers=dict(request.headers)), timeout=FETCH_TIMEOUT_SECONDS) as reply:
-            body: bytes = reply.read(MAX_BODY_BYTES + 1)
+            return _body(reply)
     except HTTPError as problem:
         raise LoadError(f"{problem.code} {problem.reason}") from problem
     except URLError as problem:
@@ -73,9 +75,20 @@ def get(request: Fetch) -> bytes:
     except (OSError, HTTPException, ValueError) as problem:
         text = os_error_text(problem) if isinstance(problem, OSError) else str(problem)
         raise LoadError(text or type(problem).__name__) from problem
-    if len(body) > MAX_BODY_BYTES:
-        raise LoadError(f"the reply is larger than {MAX_BODY_BYTES >> 20} MiB")
-    return body
+
+
+def _body(reply: HTTPResponse) -> bytes:
+    """The body, within bounds of size and time; the timeout of the socket is that of one part."""
+    parts: list[bytes] = []
+    size, deadline = 0, time.monotonic() + BODY_TIMEOUT_SECONDS
+    while part := reply.read1(_PART_BYTES):
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BODY_BYTES:
+            raise LoadError(f"the reply is larger than {MAX_BODY_BYTES >> 20} MiB")
+        if time.monotonic() > deadline:
+            raise LoadError(f"the reply takes longer than {BODY_TIMEOUT_SECONDS:g} s")
+    return b"".join(parts)
 
 
 class LoadSource:
@@ -111,9 +124,13 @@ class LoadSource:
 
     def _read_file(self) -> LoadSnapshot:
         try:
-            return decode_watcher_metrics(Path(self._args.metric_provider.address).read_bytes())
+            with Path(self._args.metric_provider.address).open("rb") as file:
+                body = file.read(MAX_BODY_BYTES + 1)
         except OSError as problem:
             raise LoadError(os_error_text(problem)) from problem
+        if len(body) > MAX_BODY_BYTES:
+            raise LoadError(f"the file is larger than {MAX_BODY_BYTES >> 20} MiB")
+        return decode_watcher_metrics(body)
 
     def _read_prometheus(self) -> LoadSnapshot:
         metrics: dict[str, list[Metric]] = {}

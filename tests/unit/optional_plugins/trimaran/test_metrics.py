@@ -8,7 +8,9 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +20,7 @@ from tests.unit.optional_plugins.test_registry import configuration
 from stowplan.config import InvalidConfigurationError, from_builtins
 from stowplan.config.args.trimaran import MetricProviderSpec, TrimaranArgs
 from stowplan.config.dump import to_builtins
+from stowplan.optional_plugins.trimaran import sources
 from stowplan.optional_plugins.trimaran.collector import LoadCollector
 from stowplan.optional_plugins.trimaran.load import LoadError, NodeLoad, Usage, decode_watcher_metrics
 from stowplan.optional_plugins.trimaran.sources import Fetch, LoadSource, get
@@ -104,11 +107,15 @@ def test_the_metrics_server_needs_a_cluster() -> None:
 def server() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response({"/good": 200, "/moved": 302}.get(self.path, 503))
+            self.send_response({"/good": 200, "/slow": 200, "/moved": 302}.get(self.path, 503))
             if self.path == "/moved":
                 self.send_header("Location", "/good")
             self.end_headers()
             self.wfile.write(b"body")
+            with suppress(OSError):
+                while self.path == "/slow":
+                    self.wfile.write(b"x")
+                    time.sleep(0.01)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -117,6 +124,25 @@ def server() -> Iterator[str]:
         threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{made.server_port}"
         made.shutdown()
+
+
+def test_a_slow_reply_is_given_up(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "BODY_TIMEOUT_SECONDS", 0.1)
+    with pytest.raises(LoadError, match=r"^the reply takes longer than 0\.1 s$"):
+        get(Fetch(f"{server}/slow", {}, None))
+
+
+def test_a_large_reply_and_a_large_file_are_not_read(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MAX_BODY_BYTES", 3)
+    with pytest.raises(LoadError, match=r"^the reply is larger than 0 MiB$"):
+        get(Fetch(f"{server}/good", {}, None))
+    file = tmp_path / "metrics.json"
+    file.write_bytes(b"body")
+    args = TrimaranArgs(metric_provider=MetricProviderSpec(type="File", address=str(file)))
+    with pytest.raises(LoadError, match=r"^the file is larger than 0 MiB$"):
+        source(args, lambda request: b"").read()
 
 
 def test_requests(server: str) -> None:

@@ -152,6 +152,8 @@ LOW_RISK = "LowRiskOverCommitment"
         # Mean 0.5, deviation sqrt(1/12) after smoothing by 1: uniform. P(X <= 0.4) / P(X <= 0.8) = 1/2.
         (cpu_and_memory(50, 100 * sqrt(1 / 12), 0, 0), {"smoothingWindowSize": 1}, 58),
         (cpu_and_memory(50, 100 * sqrt(1 / 48), 0, 0), {"smoothingWindowSize": 4}, 58),
+        # A deviation so small that the parameters of its distribution exceed a float counts as none.
+        *((cpu_and_memory(80, 10.0**-digits, 0, 0), {}, 33) for digits in (20, 150, 152, 154, 300)),
         ([], {}, 0),
     ],
 )
