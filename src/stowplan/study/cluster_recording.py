@@ -178,6 +178,8 @@ class ClusterRecording:
         except (EOFError, zlib.error):
             self.complete = False
         except OSError as error:
+            if str(error).startswith("Not a gzipped file"):
+                raise InputError(f"{self.file}: not a recording of a cluster") from error
             raise InputError(f"{self.file}: {error.strerror or error}") from error
 
     def changes(self) -> Iterator[tuple[RecordedChange, Any]]:

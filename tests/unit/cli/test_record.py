@@ -104,3 +104,10 @@ def test_a_line_of_a_recording_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     file = recording(tmp_path, {"time": 0, "kind": "Node", "object": {"metadata": {"name": "x" * 200}}})
     with pytest.raises(InputError, match="a line of more than 100 bytes"):
         list(ClusterRecording(file).changes())
+
+
+def test_another_file_is_no_recording(tmp_path: Path) -> None:
+    file = tmp_path / "r.gz"
+    file.write_text("apiVersion: v1")
+    result = CliRunner().invoke(cli, ["replay", str(file)])
+    assert (result.exit_code, result.stderr) == (2, f"stowplan: {file}: not a recording of a cluster\n")

@@ -283,3 +283,27 @@ def test_the_command(scenario_study: Path, tmp_path: Path) -> None:
     missing = CliRunner().invoke(cli, ["sweep", str(tmp_path / "none.yaml")])
     assert missing.exit_code == 2
     assert missing.stderr.endswith("none.yaml: No such file or directory\n")
+
+
+def test_a_name_that_the_scenario_does_not_have_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    study = tmp_path / "study.yaml"
+    study.write_text(json.dumps({**HEAD, "scenario": "s.yaml", "vary": {"nodes.pools.generl.count": [1]}}))
+    result = CliRunner().invoke(cli, ["sweep", str(study), "--jobs", "1"])
+    assert result.exit_code == 2
+    assert 'nodes.pools.generl.count: no item is named "generl" (did you mean "general"?)' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"seeds": 10**9}, "$.vary: 1,000,000,000 runs, at most 1,000,000 are possible"),
+        ({"vary": {f"p{number}": [1, 2] for number in range(64)}}, "$.vary: 18,446,744,073,709,551,616 runs"),
+        ({"seeds": 10**9, "search": {"random": 1}}, "$.seeds: must be at most 1,000,000"),
+        ({"seeds": 10**400}, "$.seeds: expected a number of at most 1e+18"),
+    ],
+)
+def test_sweeps_without_bounds_are_one_line(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(StowplanError) as raised:
+        read_study(json.dumps({**HEAD, "runner": RUNNER, "vary": {"x": [1]}, **fields}).encode())
+    assert problem in str(raised.value)

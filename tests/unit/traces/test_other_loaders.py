@@ -261,7 +261,7 @@ def test_azure_texts_for_numbers_are_one_line(tmp_path: Path) -> None:
 
 
 def test_a_machine_list_without_bounds_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a.swf: MaxProcs is too large"):
+    with pytest.raises(InputError, match=r"a.swf: MaxProcs is too large"):
         list(open_trace("swf", write(tmp_path, a__swf=f"; MaxProcs: {'9' * 5000}\n{SWF}")).nodes())
 
 

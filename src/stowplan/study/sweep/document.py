@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from stowplan.errors import InputError, os_error_text
 from stowplan.simulator.scenario.reading import decode_document
 
 KIND = "Study"
+MAX_SWEEP_RUNS = 1_000_000
 
 Search = dict[Literal["random", "optuna"], Annotated[int, Meta(ge=1)]]
 
@@ -122,6 +124,11 @@ def read_study(text: bytes, source: str = "study") -> Study:
         problems.required("$.scenario", "a scenario, or a runner")
     if spec.seeds == [] or (isinstance(spec.seeds, int) and spec.seeds < 1):
         problems.add("$.seeds", "at least one seed is needed")
+    number = math.prod(map(len, spec.vary.values())) * (len(spec.seeds) if isinstance(spec.seeds, list) else spec.seeds)
+    if number > MAX_SWEEP_RUNS and spec.search == "grid":
+        problems.add("$.vary", f"{number:,} runs, at most {MAX_SWEEP_RUNS:,} are possible")
+    elif isinstance(spec.seeds, int) and spec.seeds > MAX_SWEEP_RUNS:
+        problems.add("$.seeds", f"must be at most {MAX_SWEEP_RUNS:,}")
     if isinstance(spec.search, dict):
         if len(spec.search) != 1:
             problems.add("$.search", "one of random and optuna")

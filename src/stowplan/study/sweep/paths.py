@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from stowplan.config.strict_decoding import suggestion
 from stowplan.errors import InputError
 
 _PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -28,12 +29,12 @@ def parse_path(path: str) -> list[str | int]:
     return parts
 
 
-def set_path(document: Any, path: str, value: Any) -> None:
-    """Set a value in a document, in place. Mappings that are missing are made, and named items are appended."""
+def set_path(document: Any, path: str, value: Any, *, append: bool = True) -> None:
+    """Set a value in a document, in place. Mappings that are missing are made, and with `append` named items too."""
     parts = parse_path(path)
     here = document
     for number, part in enumerate(parts[:-1]):
-        here = _step(here, part, path, is_plugin_set=number > 0 and parts[number - 1] == "plugins")
+        here = _step(here, part, path, append=append, is_plugin_set=number > 0 and parts[number - 1] == "plugins")
     last, is_set = parts[-1], len(parts) > 1 and parts[-2] == "plugins"
     if isinstance(here, list) and isinstance(last, int):
         if last >= len(here):
@@ -47,19 +48,19 @@ def set_path(document: Any, path: str, value: Any) -> None:
         raise InputError(f'{path}: "{last}" is not a field there')
 
 
-def _step(here: Any, part: str | int, path: str, *, is_plugin_set: bool) -> Any:
+def _step(here: Any, part: str | int, path: str, *, append: bool, is_plugin_set: bool) -> Any:
     if isinstance(here, list):
-        return _item(here, part, path)
+        return _item(here, part, path, append=append)
     if not isinstance(here, dict) or isinstance(part, int):
         raise InputError(f'{path}: "{part}" is not a field there')
     if here.keys() <= _PLUGIN_SET and here and part not in here:
-        return _item(here.setdefault("enabled", []), part, path)
+        return _item(here.setdefault("enabled", []), part, path, append=append)
     if here.get(part) is None:
         here[part] = {"enabled": []} if is_plugin_set else {}
     return here[part]
 
 
-def _item(items: list[Any], part: str | int, path: str) -> Any:
+def _item(items: list[Any], part: str | int, path: str, *, append: bool) -> Any:
     if isinstance(part, int):
         if part >= len(items):
             raise InputError(f"{path}: no item {part}")
@@ -67,5 +68,8 @@ def _item(items: list[Any], part: str | int, path: str) -> Any:
     for item in items:
         if isinstance(item, dict) and item.get("name") == part:
             return item
+    if not append:
+        names = [str(item["name"]) for item in items if isinstance(item, dict) and "name" in item]
+        raise InputError(f'{path}: no item is named "{part}"{suggestion(part, names)}')
     items.append({"name": part})
     return items[-1]

@@ -44,7 +44,7 @@ class ScenarioTasks:
             if path.startswith(f"{_CONFIG}."):
                 set_path(_with_profile(config), path.removeprefix(f"{_CONFIG}."), value)
             elif path not in (_CONFIG, _PLUGINS):
-                set_path(document, path, value)
+                set_path(document, path, value, append=False)
         document.pop(_CONFIG, None)
         files: dict[str, str] = {}
         self._compiled(document, files)
