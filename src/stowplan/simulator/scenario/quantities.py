@@ -44,7 +44,7 @@ def seconds_of(value: object) -> float:
         parts = _PART.findall(value)
         if parts and "".join(number + unit for number, unit in parts) == value:
             found = sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    if isinstance(found, float) and not math.isfinite(found):
+    if found != found or abs(found) == math.inf:
         raise ValueError(_HINT)
     if not abs(found) <= MAX_SECONDS:
         raise ValueError(f"must be at most {MAX_SECONDS:g} seconds")
