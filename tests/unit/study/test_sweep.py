@@ -288,10 +288,10 @@ def test_the_command(scenario_study: Path, tmp_path: Path) -> None:
 def test_a_name_that_the_scenario_does_not_have_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SCENARIO)
     study = tmp_path / "study.yaml"
-    study.write_text(json.dumps({**HEAD, "scenario": "s.yaml", "vary": {"nodes.pools.generl.count": [1]}}))
+    study.write_text(json.dumps({**HEAD, "scenario": "s.yaml", "vary": {"nodes.pools.generals.count": [1]}}))
     result = CliRunner().invoke(cli, ["sweep", str(study), "--jobs", "1"])
     assert result.exit_code == 2
-    assert 'nodes.pools.generl.count: no item is named "generl" (did you mean "general"?)' in result.stderr
+    assert 'nodes.pools.generals.count: no item is named "generals" (did you mean "general"?)' in result.stderr
 
 
 @pytest.mark.parametrize(
