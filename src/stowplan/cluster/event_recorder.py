@@ -87,12 +87,16 @@ class EventRecorder:
 
     def emit(self, instruction: EmitEvent) -> None:
         """Write an event about a pod."""
-        pod = instruction.regarding
         # A pod is bound once, so the most frequent event needs no series.
-        what, subject = self._what(instruction), None
-        if instruction.reason != _SCHEDULED:
-            subject = (what[0], pod.uid, what[2])
-        self._record(pod.namespace.encode(), pod.name, what, instruction.note, subject)
+        repeatable = instruction.reason != _SCHEDULED
+        key = self._key(instruction) if repeatable else None
+        if key is not None and self._series.count_again(key, self._clock()):
+            return
+        pod, related = instruction.regarding, instruction.related
+        common = self._common(instruction)
+        about = (self._reference(pod), b"" if related is None else self._reference(related))
+        subject = (common, pod.uid, "" if related is None else related.uid)
+        self._record(pod.namespace.encode(), pod.name, (common, *about), instruction.note, key, subject)
 
     def repeat(self, instruction: RepeatEvent) -> None:
         """Write events about several pods."""
@@ -101,12 +105,13 @@ class EventRecorder:
             return
         for event in instruction.each():
             self.emit(event)
-        self._series.keep_together(pods, (self._what(event) for event in instruction.each()))
+        self._series.keep_together(pods, (self._key(event) for event in instruction.each()))
 
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Write a normal event about any object."""
-        what = (self._common(controller, "Normal", reason, reason), wire.reference(regarding), b"")
-        self._record((regarding.namespace or "default").encode(), regarding.name, what, note, subject=what)
+        what = (self._reporter(controller, "Normal", reason, reason), wire.reference(regarding), b"")
+        if not self._series.count_again(what, self._clock()):
+            self._record((regarding.namespace or "default").encode(), regarding.name, what, note, what, what)
 
     async def drain(self, timeout: float) -> bool:
         """Wait for queued events, then close the writer. Returns whether all were written in time."""
@@ -121,19 +126,23 @@ class EventRecorder:
 
     # Events
     def _record(
-        self, namespace: bytes, of: str, what: tuple[bytes, bytes, bytes], note: str, subject: Hashable | None
+        self,
+        namespace: bytes,
+        of: str,
+        what: tuple[bytes, bytes, bytes],
+        note: str,
+        key: Hashable | None,
+        subject: Hashable,
     ) -> None:
-        """Write an event, or count it as a repetition. Without a subject, the event never repeats."""
+        """Write an event that belongs to no known series. Without a key, the event never repeats."""
         now = self._clock()
-        if subject is not None and self._series.count_again(what, now):
-            return
         common, regarding, related = what
         name = self._name(of, now)
         fields = wire.event(name, namespace, now, regarding, related, note, common)
         path = wire.events_path(namespace)
         series = None
-        if subject is not None:
-            series = Series(what, b"%b/%b" % (path, name), fields, now, subject)
+        if key is not None:
+            series = Series(key, b"%b/%b" % (path, name), fields, now, subject)
             earlier = self._series.add(series)
             self._keep_series_timer()
             if earlier is not None and not self._repeats.try_take():
@@ -141,18 +150,17 @@ class EventRecorder:
                 return
         self._enqueue(_EventRequest(self, b"POST", path, wire.event_body(fields), series))
 
-    def _what(self, instruction: EmitEvent) -> tuple[bytes, bytes, bytes]:
-        """What repetitions of an event have in common."""
-        related = instruction.related
-        # With a related pod, that pod is being scheduled; the regarded one may belong to any scheduler.
-        common = self._common(instruction.reporter, instruction.type, instruction.reason, instruction.action)
-        return (
-            common,
-            self._reference(instruction.regarding),
-            b"" if related is None else self._reference(related),
-        )
+    def _key(self, instruction: EmitEvent) -> Hashable:
+        """Equal for repetitions of an event."""
+        pod, related = instruction.regarding, instruction.related
+        about = None if related is None else (related.uid, self._version_of(related))
+        return self._common(instruction), pod.uid, self._version_of(pod), about
 
-    def _common(self, controller: str, type_: str, reason: str, action: str) -> bytes:
+    def _common(self, instruction: EmitEvent) -> bytes:
+        # With a related pod, that pod is being scheduled; the regarded one may belong to any scheduler.
+        return self._reporter(instruction.reporter, instruction.type, instruction.reason, instruction.action)
+
+    def _reporter(self, controller: str, type_: str, reason: str, action: str) -> bytes:
         key = (controller, type_, reason, action)
         common = self._commons.get(key)
         if common is None:

@@ -109,11 +109,13 @@ def test_the_same_again_is_a_series() -> None:
 
 
 def test_a_pod_that_has_changed_begins_a_new_series() -> None:
-    web, versions = make_pod("web"), iter(["1", "2", "2"])
+    web, version = make_pod("web"), ""
 
     async def steps() -> None:
-        async with recording(version_of=lambda pod: next(versions)) as (recorder, server):
-            for _ in range(3):
+        nonlocal version
+        async with recording(version_of=lambda pod: version) as (recorder, server):
+            for each in ("1", "2", "2"):
+                version = each
                 recorder.emit(failed(web))
             assert await recorder.drain(1)
             assert [each.method for each in server.received] == ["POST", "POST", "PATCH"]
