@@ -44,17 +44,26 @@ class GroupEventHandlers(EventHandlers):
         super()._put_pod(_with_group(source) if self._labels else source, whole)
 
     def _put_group(self, group: Any, whole: Any) -> None:
+        key = (group.metadata.namespace, group.metadata.name)
+        groups = self._state.cluster.pod_groups
+        before = groups.rules(*key)
         self._put_other(group, whole)
-        self._queue.open_gang_gate((group.metadata.namespace, group.metadata.name))
+        self._queue.open_gang_gate(key)
+        if groups.rules(*key) != before:
+            self._queue.wake_group(key)
 
     def _remove_group(self, group: Any) -> None:
         self._remove_other(group)
         self._settle_gang((group.metadata.namespace, group.metadata.name))
 
     def _put_assigned(self, source: api.Pod, whole: Any) -> None:
+        is_new = source.metadata.uid not in self._state.cluster.pods
         super()._put_assigned(source, whole)
         if source.spec.scheduling_group is not None:
             self._note_member(source.metadata.uid)
+            if is_new and source.spec.scheduling_group.pod_group_name:
+                # Another scheduler bound it: fewer of the others have to fit.
+                self._queue.wake_group((source.metadata.namespace, source.spec.scheduling_group.pod_group_name))
 
     def _put_unassigned(self, source: api.Pod, whole: Any) -> None:
         if source.spec.scheduling_group is None:

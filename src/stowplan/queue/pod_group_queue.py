@@ -120,6 +120,14 @@ class PodGroupQueue(SchedulingQueue):
         if waiting:
             _arrive_together(group.members.values())
 
+    def wake_group(self, key: GroupKey) -> None:
+        """The PodGroup changed, or a member runs that was not scheduled here: requeue the group after its backoff."""
+        group = self._groups.get(key)
+        for info in () if group is None else list(group.members.values()):
+            if info.sub_queue is self._unschedulable and not info.gated:
+                self._requeue(info, QueueingStrategy.AfterBackoff, ADDED)
+                return
+
     def remove(self, pod: Pod) -> None:
         info = self._infos.get(pod.uid)
         super().remove(pod)

@@ -416,6 +416,24 @@ def test_a_group_short_in_one_placement_is_woken_by_events_of_another() -> None:
     assert set(bound(made)) == {"g-0", "g-1"}
 
 
+def test_a_member_bound_by_others_wakes_the_gang() -> None:
+    made = host(node("n", cpu=1), group(min_count=2), *members(2))
+    made.schedule()
+    assert bound(made) == {}
+    made.put(member("g-other", **CPU, nodeName="elsewhere"))
+    made.advance(30)
+    assert {name: on for name, on in bound(made).items() if name != "g-other"} == {"g-0": "n"}
+
+
+def test_a_new_podgroup_with_another_minimum_wakes_the_gang() -> None:
+    made = host(node("n", cpu=1), group(min_count=2), *members(2))
+    made.schedule()
+    made.delete(group(min_count=2))
+    made.put(group(min_count=1))
+    made.advance(30)
+    assert bound(made) == {"g-0": "n"}
+
+
 class PermitWaits(Observer):
     """Counts the members that waited at Permit."""
 
