@@ -226,5 +226,5 @@ def gate_sentence(pod: Pod, plugin: str, message: str) -> str:
     gates = [gate.name for gate in pod.spec.scheduling_gates]
     if plugin == "SchedulingGates" and gates:
         the = "the gate" if len(gates) == 1 else "the gates"
-        return f"Waits for somebody to remove {the} {listed(gates)}; no node has been looked at."
+        return f"Waits for the removal of {the} {listed(gates)}; no node has been looked at."
     return f"{plugin} keeps it out of the queue: {message}."

@@ -142,7 +142,7 @@ def test_a_gated_pod_waits_for_its_gate() -> None:
     host.schedule()
     answer = explained(host, "web")
     assert (answer.state, answer.verdict) == ("gated", "waiting")
-    assert answer.sentence == ("Waits for somebody to remove the gate example.com/quota; no node has been looked at.")
+    assert answer.sentence == ("Waits for the removal of the gate example.com/quota; no node has been looked at.")
     assert answer.more[0] in {
         "Without the gate it would fit on 2 nodes now; a is the best.",
         "Without the gate it would fit on 2 nodes now; b is the best.",
@@ -156,7 +156,7 @@ def test_a_gated_pod_that_fits_nowhere_is_explained() -> None:
     host = Host(node("a", cpu="1"), pod("web", requests={"cpu": "2"}, schedulingGates=gates))
     host.schedule()
     answer = explained(host, "web")
-    assert answer.sentence == "Waits for somebody to remove the gates one and two; no node has been looked at."
+    assert answer.sentence == "Waits for the removal of the gates one and two; no node has been looked at."
     assert answer.more[0] == "Without the gates it would not fit: Asks for 2 CPU; the only node has 1."
     assert answer.steps
 
