@@ -49,20 +49,14 @@ class IdleCollector:
         self._due = ended + max(MIN_COLLECTION_INTERVAL_SECONDS, (ended - began) / MAX_COLLECTION_SHARE)
 
 
-def prepare_heap() -> None:
-    """Call before the cluster is loaded, which creates no garbage: with Python's thresholds the collector would
-    traverse the growing cache again and again.
+def settle_heap() -> None:
+    """Call once the cluster is loaded. The cache stays, so the collector does not have to traverse it.
 
     Decisions create few reference cycles, so the young generation may grow beyond the default.
     """
-    gc.set_threshold(*GC_THRESHOLDS)
-
-
-def settle_heap() -> None:
-    """Call once the cluster is loaded. The cache stays, so the collector does not have to traverse it."""
-    prepare_heap()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 def trim_heap() -> None:

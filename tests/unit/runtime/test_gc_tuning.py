@@ -1,14 +1,6 @@
 """When the garbage collector runs in a scheduler."""
 
-import gc
-
-from stowplan.runtime.gc_tuning import (
-    GC_THRESHOLDS,
-    MAX_BUSY_SECONDS,
-    MIN_COLLECTION_INTERVAL_SECONDS,
-    IdleCollector,
-    prepare_heap,
-)
+from stowplan.runtime.gc_tuning import MAX_BUSY_SECONDS, MIN_COLLECTION_INTERVAL_SECONDS, IdleCollector
 
 
 class Collections:
@@ -56,14 +48,3 @@ def test_long_collections_are_rare() -> None:
     assert collections.after(MIN_COLLECTION_INTERVAL_SECONDS, idle=True) == 1
     assert collections.after(1999, idle=True) == 1
     assert collections.after(1, idle=True) == 2
-
-
-def test_loading_a_cluster_does_not_collect_the_oldest_generation() -> None:
-    before, full = gc.get_threshold(), gc.get_stats()[2]["collections"]
-    try:
-        prepare_heap()
-        assert gc.get_threshold() == GC_THRESHOLDS
-        kept = [[number] for number in range(300_000)]
-        assert (len(kept), gc.get_stats()[2]["collections"]) == (300_000, full)
-    finally:
-        gc.set_threshold(*before)
