@@ -7,7 +7,7 @@ choice; `settle` executes and delivers all of them.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -26,12 +26,12 @@ from stowplan.simulator.simulation import VirtualClock, call
 NOW = 1_000_000.0
 
 
-def configured(config: Json | None, plugins: Iterable[str]) -> KubeSchedulerConfiguration:
+def configured(config: Json | None, plugins: Mapping[str, Factory]) -> KubeSchedulerConfiguration:
     """A configuration, the default one without `config`, in which the plugins are enabled."""
     settings = default_configuration()
     if config is not None:
         settings = from_builtins(config, "config", frozenset((*IN_TREE_PLUGINS, *plugins)))
-    return enable_everywhere(settings, tuple(plugins))
+    return enable_everywhere(settings, plugins)
 
 
 class Host:

@@ -45,7 +45,7 @@ def known_metrics() -> dict[str, set[str]]:
     """The labels of every metric of schedulers and extenders, by name."""
     registry = MetricRegistry()
     add_component_metrics(registry, {}, lambda: True)
-    SchedulerMetrics(registry)
+    SchedulerMetrics(registry, groups=True)
     RequestMetrics(registry, "localhost:6443")
     ExtenderMetrics(registry)
     extender = MetricRegistry()

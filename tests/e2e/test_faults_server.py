@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 BINDINGS: dict[str, Any] = {"method": "POST", "path": "/binding$"}
 POD_LISTS: dict[str, Any] = {"path": "/v1/pods[?]", "watch": False}
+STREAMED_POD_LISTS: dict[str, Any] = {"path": "/v1/pods[?].*sendInitialEvents", "watch": True}
 POD_WATCHES: dict[str, Any] = {"path": "/v1/pods[?]", "watch": True}
 PODS = 100
 
@@ -127,9 +128,13 @@ def test_bindings_that_go_wrong(cluster: Cluster, start_stowplan: StartStowplan,
     [
         pytest.param(Rule(Reply(500, "InternalError"), times=2, **POD_LISTS), id="500"),
         pytest.param(Rule(Reply(429, retry_after=1), times=2, **POD_LISTS), id="429"),
+        pytest.param(Rule(Reply(500, "InternalError"), times=2, **STREAMED_POD_LISTS), id="streamed 500"),
+        pytest.param(Rule(Drop(), times=2, **STREAMED_POD_LISTS), id="streamed, connection lost"),
     ],
 )
 def test_lists_that_go_wrong(cluster: Cluster, start_stowplan: StartStowplan, rule: Rule) -> None:
+    if rule.watch is False:
+        cluster.proxy.add(Rule(Reply(422, "Invalid"), **STREAMED_POD_LISTS))
     cluster.proxy.add(rule)
     with cluster.pods_arriving(within=0):
         start_stowplan(server=cluster.proxy.url)

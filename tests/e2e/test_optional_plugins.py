@@ -73,8 +73,12 @@ def defined(kube_api: KubeApi) -> Iterator[None]:
     kube_api.create_all(made)
     wait_until(lambda: all(_is_served(kube_api, kind) for kind in (QUOTA, TOPOLOGY, GROUP)), what="all kinds")
     yield
-    for each in made:
-        kube_api.delete(DEFINITION, each["metadata"]["name"])
+    names = {each["metadata"]["name"] for each in made}
+    for name in names:
+        kube_api.delete(DEFINITION, name)
+    wait_until(
+        lambda: not names & {each["metadata"]["name"] for each in kube_api.list(DEFINITION)}, what="the end of all"
+    )
 
 
 def _is_served(api: KubeApi, kind: str) -> bool:
@@ -180,8 +184,8 @@ def test_without_the_kinds_and_metrics_there_is_one_line_each(
 
 
 def _lines(text: str) -> dict[str, int] | None:
-    """The number of warnings about each source; None until there is one about the metrics."""
+    """The number of warnings about each source; None until there is one about each."""
     words = ("elasticquotas", "noderesourcetopologies", "Load metrics")
     warnings = [line for line in text.splitlines() if line.startswith(("W", "E"))]
     found = {word: sum(word in line for line in warnings) for word in words}
-    return found if found["Load metrics"] else None
+    return found if all(found.values()) else None

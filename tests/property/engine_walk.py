@@ -42,7 +42,7 @@ _TAINT = api.Taint(**TAINT)
 def settings() -> KubeSchedulerConfiguration:
     everywhere = {"multiPoint": {"enabled": [{"name": LatePointsPlugin.name}]}}
     first_to_bind = only("bind", LatePointsPlugin.name, "DefaultBinder")
-    return configured(profile_config({**everywhere, **first_to_bind}), [LatePointsPlugin.name])
+    return configured(profile_config({**everywhere, **first_to_bind}), {LatePointsPlugin.name: LatePointsPlugin})
 
 
 class EngineWalk:

@@ -55,30 +55,18 @@ def closest_nodes(matrix: FilterMatrix, top: int) -> Slices[tuple[list[ClosestNo
         refusals = matrix.refusals_of(info)
         yield
         ways = yield from ways_of(matrix, info, refusals)
-        passed: dict[tuple[str, ...], tuple[Change, ...]] = {}
+        passed = []
         for way in ways[:_MAX_ALTERNATIVES]:
             checks += 1
             if check(matrix.profile, matrix.pod, info, way) is None:
-                needed = yield from _needed(matrix, info, way)
-                passed.setdefault(tuple(change.text for change in needed), needed)
-                checks += len(way) if len(way) > 1 else 0
+                passed.append(way)
             yield
         if passed:
-            effort = min(sum(change.effort for change in way) for way in passed.values())
-            changes = tuple(way[0] if len(way) == 1 else joined(way) for way in passed.values())
+            effort = min(sum(change.effort for change in way) for way in passed)
+            changes = tuple(way[0] if len(way) == 1 else joined(way) for way in passed)
             found.append((effort, ClosestNode(node=info.name, refusals=tuple(refusals), changes=changes)))
     found.sort(key=lambda each: (each[0], each[1].node))
     return [each for _, each in found[:top]], checks
-
-
-def _needed(matrix: FilterMatrix, info: NodeInfo, way: tuple[Change, ...]) -> Slices[tuple[Change, ...]]:
-    """The changes without those that the others make superfluous, as a lower request beside a pod that leaves."""
-    for change in sorted(way, key=lambda each: -each.effort) if len(way) > 1 else ():
-        rest = tuple(each for each in way if each is not change)
-        if rest and check(matrix.profile, matrix.pod, info, rest) is None:
-            way = rest
-        yield
-    return way
 
 
 def joined(changes: tuple[Change, ...]) -> Change:

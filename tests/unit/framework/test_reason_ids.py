@@ -10,6 +10,7 @@ from pathlib import Path
 import stowplan
 from stowplan.framework.explanation import EXPLANATION_FAILED
 from stowplan.framework.reason_ids import REASON_IDS
+from stowplan.insight.insight import OTHER_SCHEDULER
 from stowplan.insight.plugin_words import PLUGIN_REASON
 
 SOURCE = Path(stowplan.__file__).parent
@@ -33,4 +34,4 @@ def ids_in_code() -> Iterator[str]:
 
 
 def test_the_table_is_complete() -> None:
-    assert {*ids_in_code(), EXPLANATION_FAILED, PLUGIN_REASON} == set(REASON_IDS)
+    assert {*ids_in_code(), EXPLANATION_FAILED, OTHER_SCHEDULER, PLUGIN_REASON} == set(REASON_IDS)

@@ -115,15 +115,6 @@ def test_a_priority_above_the_pods_of_its_own_workload_is_not_proposed() -> None
     assert [text for text in texts if text.startswith("priority 1 or more")]
 
 
-def test_joined_changes_have_no_superfluous_part() -> None:
-    """The pod that leaves frees the cpu as well."""
-    labels = {"app": "a"}
-    apart = {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": labels}}]}}
-    world = World([node("a", cpu="4")], [pod("first", "a", requests={"cpu": "3"}, labels=labels, affinity=apart)])
-    answer = explained(world, requests={"cpu": "2"}, labels=labels)
-    assert [change.text for change in answer.closest[0].changes] == ["default/first leaves"]
-
-
 def test_cells_of_the_closest_nodes_are_folded() -> None:
     taints = [{"key": "example.com/dedicated", "value": "training", "effect": "NoSchedule"}]
     names = [f"a-rather-long-name-of-a-node-{number}" for number in range(2)]

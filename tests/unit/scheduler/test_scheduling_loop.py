@@ -369,7 +369,7 @@ def test_pods_that_burn_time_leave_the_loop_to_others(monkeypatch: pytest.Monkey
             clock.now += 1.0 if pod.namespace == "hostile" else 0.001
 
     monkeypatch.setattr(scheduling_loop, "monotonic", clock)
-    config, registry = configured(None, ["Burner"]), {**REGISTRY, "Burner": Burner}
+    config, registry = configured(None, {"Burner": Burner}), {**REGISTRY, "Burner": Burner}
     engine = Engine(config, registry, clock=clock, rng=random.Random(0), max_namespace_share=0.2)
     hostile, ordinary = [f"h{i}" for i in range(20)], [f"o{i}" for i in range(60)]
 

@@ -13,13 +13,13 @@ import msgspec
 
 from stowplan.cache import Cluster
 from stowplan.config.expansion import expand_profiles
-from stowplan.config.types import KubeSchedulerConfiguration, Plugins
+from stowplan.config.types import KubeSchedulerConfiguration, Plugins, PluginSet
 from stowplan.config.types import Plugin as ConfiguredPlugin
 from stowplan.errors import PluginBugError, StowplanError
 from stowplan.framework import Handle, Plugin
 from stowplan.framework.extender import Extender
 from stowplan.framework.plugin_checks import check_constructor, check_plugin, check_plugin_class
-from stowplan.framework.points import PLACEMENT_SCORE, POINTS, SCORE, implements_point
+from stowplan.framework.points import PLACEMENT_SCORE, POINTS, QUEUE_SORT, SCORE, implements_point
 from stowplan.framework.safe_text import raised, shown
 from stowplan.optional_plugins.registry import optional_classes
 from stowplan.plugins.base import InTreePlugin
@@ -33,6 +33,8 @@ from stowplan.runtime.profile.profile import Profile
 
 Factory = Callable[[Any, Handle], Plugin]
 Registry = Mapping[str, Factory]
+
+_DEFAULT_QUEUE_SORT = "PrioritySort"
 
 
 def build_profiles(
@@ -109,17 +111,24 @@ def _profile(
     return built[0]
 
 
-def enable_everywhere(config: KubeSchedulerConfiguration, names: Collection[str]) -> KubeSchedulerConfiguration:
-    """Enables plugins that the configuration does not mention, at every point that they implement, in all profiles."""
+def enable_everywhere(config: KubeSchedulerConfiguration, added: Mapping[str, Factory]) -> KubeSchedulerConfiguration:
+    """Enables plugins that the configuration does not mention, at every point that they implement, in all profiles. A
+    plugin that sorts the queue takes the place of the default one."""
     profiles = []
     for profile in config.profiles:
         mentioned = _mentioned(profile.plugins)
-        new = tuple(ConfiguredPlugin(name=name) for name in names if name not in mentioned)
-        multi_point = profile.plugins.multi_point
+        new = tuple(ConfiguredPlugin(name=name) for name in added if name not in mentioned)
+        multi_point, queue_sort = profile.plugins.multi_point, profile.plugins.queue_sort
         multi_point = msgspec.structs.replace(multi_point, enabled=(*multi_point.enabled, *new))
-        plugins = msgspec.structs.replace(profile.plugins, multi_point=multi_point)
+        if queue_sort == PluginSet() and any(_sorts(added[plugin.name]) for plugin in new):
+            queue_sort = PluginSet(disabled=(ConfiguredPlugin(name=_DEFAULT_QUEUE_SORT),))
+        plugins = msgspec.structs.replace(profile.plugins, multi_point=multi_point, queue_sort=queue_sort)
         profiles.append(msgspec.structs.replace(profile, plugins=plugins))
     return msgspec.structs.replace(config, profiles=tuple(profiles))
+
+
+def _sorts(factory: Factory) -> bool:
+    return isinstance(factory, type) and implements_point(factory, QUEUE_SORT)
 
 
 def _mentioned(plugins: Plugins) -> dict[str, None]:

@@ -12,7 +12,7 @@ from tests.builders import Json, World, node, pod, profile_config
 from stowplan.cache import Cluster
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.errors import ConfigError, PluginError, StowplanError
-from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Plugin, Pod, Status, reject
+from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Plugin, Pod, QueuedPodInfo, Status, reject
 from stowplan.framework.points import RUN_POINTS
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
@@ -82,6 +82,18 @@ def test_enable_everywhere_looks_at_each_profile() -> None:
         for name, profile in world.profiles.items()
     }
     assert enabled == {"default-scheduler": ["score"], "second": ["filter", "score"]}
+
+
+def test_a_plugin_that_sorts_the_queue_takes_the_place_of_the_default_one() -> None:
+    class Youngest(Plugin):
+        name = "youngest"
+
+        def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+            return a.timestamp > b.timestamp
+
+    assert names(World(plugins={"youngest": Youngest}), "queueSort") == ["youngest"]
+    chosen = profile_config({"queueSort": {"disabled": [{"name": "*"}], "enabled": [{"name": "PrioritySort"}]}})
+    assert names(World(plugins={"youngest": Youngest}, config=chosen), "queueSort") == ["PrioritySort"]
 
 
 def test_each_profile_has_plugins_of_its_own() -> None:
@@ -155,7 +167,7 @@ def test_factories_that_fail(factory: Any, text: str) -> None:
 
 def build(config: Json, **plugins: Any) -> None:
     known = frozenset(IN_TREE_PLUGINS) | frozenset(plugins)
-    settings = enable_everywhere(from_builtins(config, "c", known), ())
+    settings = enable_everywhere(from_builtins(config, "c", known), {})
     build_profiles(settings, {**REGISTRY, **plugins}, Cluster(), Nominator(), random.Random(0))
 
 
