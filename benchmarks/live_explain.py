@@ -3,7 +3,9 @@
     python benchmarks/live_explain.py
 
 The scheduler's engine is fed with the objects as its reflectors would, and answers in slices as its loop runs them.
-Then `stowplan explain` reads the same objects from a snapshot file. Times are CPU times where a loop would wait.
+Then `stowplan explain` reads the same objects from a snapshot file, and `stowplan what-if` drains a zone of it. Times
+are CPU times where a loop would wait; scaled times are those of a machine that takes one second for ten million
+additions.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 
 from stowplan import api
 from stowplan.api import codec
+from stowplan.bench.machine import calibrate
 from stowplan.config import default_configuration
 from stowplan.engine import Engine
 from stowplan.framework import Bind, PatchStatus
@@ -68,8 +71,10 @@ def node(number: int) -> api.Node:
 
 def pod(name: str, on: str, cpu: str, app: str, spec: dict[str, Any], priority: int = 0) -> api.Pod:
     requests = {"requests": {"cpu": cpu, "memory": "1Gi"}}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": app, "controller": True}
+    metadata = {"name": name, "namespace": "shop", "uid": name, "labels": {"app": app}, "ownerReferences": [owner]}
     document = {
-        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": app}},
+        "metadata": metadata,
         "spec": {
             "schedulerName": "default-scheduler",
             "containers": [{"name": "app", "resources": requests}],
@@ -143,16 +148,21 @@ def explain_snapshot(items: list[Any]) -> None:
             began = time.process_time()
             file.write_bytes(encode_snapshot(header, sanitized(items), compress=compress))
             written = time.process_time() - began
-            began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            command = [sys.executable, "-m", "stowplan", "explain", "too-large", "--from", str(file)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            say(
-                f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB, encoded in {written:.1f} s of CPU; "
-                f"explain: {cpu:.1f} s of CPU, {wall:.1f} s of time, status {done.returncode}"
-            )
-            say(f"  {(done.stdout or done.stderr).splitlines()[0]}")
+            say(f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB, encoded in {written:.1f} s of CPU")
+            run("explain", "too-large", "--from", str(file))
+        run("what-if", "--from", str(file), "--drain", f"{ZONE}=zone-0")
+
+
+def run(*arguments: str) -> None:
+    """Run a command, and print what it took."""
+    before_loop, began, before = calibrate(), time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "stowplan", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    scaled = wall / ((before_loop + calibrate()) / 2)
+    say(f"{arguments[0]}: {cpu:.1f} s of CPU, {wall:.1f} s of time ({scaled:.1f} scaled), status {done.returncode}")
+    say(f"  {(done.stdout or done.stderr).splitlines()[0]}")
 
 
 def main() -> None:
