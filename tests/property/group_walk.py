@@ -54,7 +54,9 @@ def settings(gates: tuple[str, ...], in_tree: bool) -> KubeSchedulerConfiguratio
     first_to_bind = only("bind", LatePointsPlugin.name, "DefaultBinder")
     given = profile_config({**everywhere, **first_to_bind})
     known = frozenset((*IN_TREE_PLUGINS, LatePointsPlugin.name))
-    return enable_everywhere(from_builtins(given, "config", known, release=release), (LatePointsPlugin.name,))
+    return enable_everywhere(
+        from_builtins(given, "config", known, release=release), {LatePointsPlugin.name: LatePointsPlugin}
+    )
 
 
 class GroupWalk(EngineWalk):

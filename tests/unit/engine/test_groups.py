@@ -62,7 +62,7 @@ class SlowPermit(Plugin):
 def host(*items: Any, gates: tuple[str, ...] = (GANG_SCHEDULING,), slow: bool = False, **more: Any) -> Host:
     release = LATEST.with_gates(dict.fromkeys((GENERIC_WORKLOAD, *gates), True))
     config = default_configuration(release)
-    return Host(*items, config=enable_everywhere(config, ("Slow",)) if slow else config, **more)
+    return Host(*items, config=enable_everywhere(config, {"Slow": SlowPermit}) if slow else config, **more)
 
 
 def group(name: str = "g", min_count: int | None = None, **more: Any) -> api.PodGroup:

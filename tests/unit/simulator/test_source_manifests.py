@@ -60,7 +60,7 @@ def shown() -> Callable[..., list[tuple[Json, Json]]]:
         Curious.seen = []
         text = json.dumps({"kind": "List", "items": [NODE, *documents]}).encode()
         given = read_input(["-"], lambda _: text, options=InputOptions(keep_documents=True))
-        config = enable_everywhere(default_configuration(), ["Curious"])
+        config = enable_everywhere(default_configuration(), {"Curious": Curious})
         simulation = Simulation(config, {**REGISTRY, "Curious": Curious}, keep_objects=True)
         simulation.whole = SourceManifests(simulation.api_server, given.documents).whole
         populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
