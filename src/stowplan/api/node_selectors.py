@@ -129,11 +129,11 @@ def term_errors(term: NodeSelectorTerm, path: str) -> list[str]:
     """Kubernetes' errors of a term, each with its field below `path`."""
     errors: list[str] = []
     for i, expression in enumerate(term.match_expressions):
-        at = f"{path}.matchExpressions[{i}]"
-        if expression.operator not in NODE_OPERATORS:
-            errors.append(_unsupported(at, expression, NODE_OPERATORS))
-        else:
-            errors += requirement_errors(expression.key, expression.operator, expression.values, at)
+        key, operator, values = expression.key, expression.operator, expression.values
+        if operator not in NODE_OPERATORS:
+            errors.append(_unsupported(f"{path}.matchExpressions[{i}]", expression, NODE_OPERATORS))
+        elif requirement_errors(key, operator, values):  # Only a requirement with errors needs its path.
+            errors += requirement_errors(key, operator, values, f"{path}.matchExpressions[{i}]")
     for i, field in enumerate(term.match_fields):
         at = f"{path}.matchFields[{i}]"
         if field.operator not in FIELD_OPERATORS:

@@ -31,7 +31,10 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     """Whether one of the tolerations tolerates the taint."""
-    return any(tolerates(toleration, taint) for toleration in tolerations)
+    for toleration in tolerations:  # noqa: SIM110 (a generator would take as long as the comparisons)
+        if tolerates(toleration, taint):
+            return True
+    return False
 
 
 def find_untolerated(

@@ -150,6 +150,12 @@ class DomainCounts:
         self.stamp = next(_stamps)
         self.revision += 1
 
+    def occupancy(self) -> tuple[int, int]:
+        """`stamp` and `occupied` of the sums over all nodes, brought up to date."""
+        if self._version != self.column.version or self._eligible is not None:
+            self.refresh(None)
+        return self.stamp, self.occupied
+
     def _clear(self, size: int) -> None:
         """No node has the topology key: there are no domains."""
         self.array = np.zeros(size)

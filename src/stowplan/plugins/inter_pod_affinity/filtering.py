@@ -66,7 +66,8 @@ class AffinityFilter(TemplateSums):
 
     def check(self, slot: int) -> fwk.Status | None:
         """Filters one node."""
-        self.refresh_others()
+        if self._class_version != self.pod_class.version:
+            self.refresh_others()
         unmatched = False
         for domains in self.affinity:
             domain = domains.column.values[slot]
@@ -95,12 +96,15 @@ class AffinityFilter(TemplateSums):
 
     def token(self) -> Hashable:
         """A value that changes when a domain of several nodes becomes occupied or empty, for any of the terms."""
-        self.refresh()
-        token: list[int] = [self.first_of_its_kind] if self.affinity else []
+        if self._namespace_version != self._namespaces.version or self._class_version != self.pod_class.version:
+            self.refresh()
+        token: list[int] = []
         for domains in self._own:
-            token += (domains.stamp, domains.occupied)
+            token += domains.occupancy()
         for domains in self._others:
-            token += (domains.stamp, domains.occupied)
+            token += domains.occupancy()
+        if self.affinity:
+            token.append(self.first_of_its_kind)
         return tuple(token)
 
     def _failures(self, index: slice | fwk.Slots) -> Iterator[tuple[fwk.Mask, fwk.Status]]:

@@ -84,7 +84,7 @@ class InterPodAffinity(InTreePlugin):
         return rules.check_nodes(nodes)
 
     def filter_token(self, pod: fwk.Pod) -> Hashable:
-        rules = self._filter_rules(pod.template)
+        rules: AffinityFilter | None = pod.template.derived.get(AffinityFilter) or self._filter_rules(pod.template)
         return () if rules is None else rules.token()
 
     def pre_score(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Status | None:

@@ -22,11 +22,17 @@ _MAX_STATUSES = 1024
 
 
 @lru_cache(maxsize=_MAX_STATUSES)
-def _untolerated(reason: str) -> fwk.Status:
+def _status(reason: str) -> fwk.Status:
     return fwk.Status(fwk.Code.UnschedulableAndUnresolvable, reason, plugin=NAME)
 
 
-UNTOLERATED = _untolerated(Rules.untolerated_taint)
+@lru_cache(maxsize=_MAX_STATUSES)
+def _untolerated(reason: str, key: str, value: str) -> fwk.Status:
+    """The status for the first untolerated taint; the same object for equal texts."""
+    return _status(reason.format(key=key, value=value))
+
+
+UNTOLERATED = _status(Rules.untolerated_taint)
 """The status since v1.34; before, the reason names the taint."""
 
 
@@ -60,19 +66,24 @@ class TaintSets:
         """Adds the sets that are new. Another generation means that all have other numbers."""
         if self._generation != generation:
             self._generation = generation
-            self.statuses, self.counts = [], []
+            self.statuses, self.distinct, self.counts, self.any_counts = [], [], [], False
         if len(self.statuses) < len(taint_sets):
             for taints in taint_sets[len(self.statuses) :]:
-                self.statuses.append(self._status(taints))
-                soft = (taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE)
-                self.counts.append(sum(not tolerated(taint, self._soft_tolerations) for taint in soft))
-            self.distinct = list(dict.fromkeys(status for status in self.statuses if status is not None))
-            self.any_counts = any(self.counts)
+                self._add(taints)
         return self
 
-    def _status(self, taints: tuple[api.Taint, ...]) -> fwk.Status | None:
+    def _add(self, taints: tuple[api.Taint, ...]) -> None:
         first = find_untolerated(taints, self._tolerations)
-        return None if first is None else _untolerated(self._reason.format(key=first.key, value=first.value))
+        status = None if first is None else _untolerated(self._reason, first.key, first.value)
+        if status is not None and status not in self.distinct:
+            self.distinct.append(status)
+        count = 0
+        for taint in taints:
+            if taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, self._soft_tolerations):
+                count += 1
+        self.statuses.append(status)
+        self.counts.append(count)
+        self.any_counts |= count > 0
 
 
 class TaintToleration(InTreePlugin):

@@ -132,12 +132,12 @@ def passing_nodes(plugin: InTreePlugin, state: CycleState, pod: Pod, nodes: Node
     """The nodes that a plugin does not reject; an error ends the cycle."""
     if type(plugin).passing_nodes is not InTreePlugin.passing_nodes:
         return plugin.passing_nodes(state, pod, nodes)
-    passing: Mask = np.ones(len(nodes), dtype=np.bool_)
+    passing: Mask | None = None
     for mask, status in plugin.filter_nodes(state, pod, nodes):
         if not status.rejected and mask.any():
             raise failed_at("filter", plugin.name, status.message)
-        passing &= ~mask
-    return passing
+        passing = ~mask if passing is None else passing & ~mask
+    return np.ones(len(nodes), dtype=np.bool_) if passing is None else passing
 
 
 def filter_out_of_tree(

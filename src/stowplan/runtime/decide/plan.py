@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache.kept import MAX_SCALAR_REPAIRS, KeptBySlot
+from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, PodTemplate, Scores, Slots, Status
 from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.filtering import passes_filter, passing_nodes
@@ -74,13 +75,14 @@ class TokenFilter:
         self._cycles += 1
         return self.plugin.filter_token(pod) == self.token
 
-    def update_one(self, state: CycleState, pod: Pod, info: NodeInfo) -> bool:
+    def update_one(self, state: CycleState, pod: Pod, nodes: NodeTable, slot: int) -> bool:
         if self.check is not None:
-            passes = self.check(info.slot) is None
-            self.ok[info.slot] = passes
-            return passes
-        passes = self.plugin.name in state.skip_filter or passes_filter(self.plugin, state, pod, info)
-        self.ok[info.slot] = passes
+            passes = self.check(slot) is None
+        else:
+            info = nodes.infos[slot]
+            assert info is not None
+            passes = self.plugin.name in state.skip_filter or passes_filter(self.plugin, state, pod, info)
+        self.ok[slot] = passes
         return passes
 
 
@@ -332,7 +334,7 @@ class Plan(KeptBySlot[PlannedPod]):
         if self.token_filters:
             self._pods_ok[slot] = ok
             for part in self.token_filters:
-                ok = part.update_one(state, pod, self._info(slot)) and ok
+                ok = part.update_one(state, pod, self.nodes, slot) and ok
         if ok:
             earned = 0
             for score, weight in self._slot_scorers:

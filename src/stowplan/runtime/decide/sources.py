@@ -168,7 +168,7 @@ class Shared:
             if plugin.idle_score(pod):
                 state.skip_score |= {plugin.name}
         run_pre_scores(plugins.cycle_pre_scores, state, pod, nodes)
-        together = all(scorer.plugin.name not in state.skip_score for scorer in plugins.pod_scorers)
+        together = state.skip_score.isdisjoint(plugins.pod_scorer_names)
         total = plugins.pod_scores.total(state, pod, nodes) if together else None
         for plugin, weight in self._scorers(state, pods=not together):
             scores = plugin.score_nodes(state, pod, nodes)

@@ -39,6 +39,7 @@ class PluginsByScope:
         "other_scorers",
         "out_of_tree_node_filters",
         "pod_filters",
+        "pod_scorer_names",
         "pod_scorers",
         "pod_scores",
         "pre_filters",
@@ -71,6 +72,7 @@ class PluginsByScope:
         foldable = [s for s in scorers if s.plugin.scope != "cluster" and not _needs_all_scores(s.plugin)]
         self.node_scorers = [s for s in foldable if s.plugin.scope == "node" and s.plugin.normalize is None]
         self.pod_scorers = [s for s in foldable if s.plugin.scope == "node+pods" and s.plugin.normalize is None]
+        self.pod_scorer_names = frozenset(s.plugin.name for s in self.pod_scorers)
         self.pod_scores = Summed(self.pod_scorers)
         self.normalized_scorers = [s for s in foldable if s.plugin.scope == "node" and s.plugin.normalize is not None]
         known = (*self.node_scorers, *self.pod_scorers, *self.normalized_scorers)
