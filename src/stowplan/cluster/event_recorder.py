@@ -42,7 +42,7 @@ class EventRecorder:
     Callers never block: if the queue is full, the oldest event is dropped. Events that repeat one about the same
     object, and their counts, are limited to a rate: in a full cluster each pod that ends leads to a failed attempt of
     every pending pod, and the API server needs time for bindings. The latest event of an object replaces a deferred
-    one.
+    one; the oldest deferred one is dropped where there are too many.
     """
 
     def __init__(
@@ -211,6 +211,10 @@ class EventRecorder:
     # Repetitions beyond the limit
     def _defer(self, series: Series) -> None:
         earlier = self._deferred.get(series.subject)
+        if earlier is None and len(self._deferred) >= self._max_queued:
+            earlier = self._deferred.pop(next(iter(self._deferred)))
+            self._series.forget(earlier)
+            self.dropped += 1
         if earlier is not None:
             earlier.deferred = False
         series.deferred = True

@@ -282,3 +282,24 @@ def test_events_of_equal_pods_are_counted_together_while_they_are_deferred() -> 
             assert len(server.received) == 4, "three first events and one repetition"
 
     run(steps())
+
+
+def test_deferred_events_are_bounded() -> None:
+    pods = [make_pod(f"p{number}") for number in range(6)]
+
+    async def steps() -> None:
+        version = "1"
+        more = {"version_of": lambda pod: version, "repeats_per_second": 20.0, "max_repeat_burst": 1, "max_queued": 3}
+        async with recording(max_in_flight=16, **more) as (recorder, server):
+            for each in pods:
+                recorder.emit(failed(each))
+            version = "2"
+            for each in pods:
+                recorder.emit(failed(each, "again"))
+            assert recorder.dropped == 2
+            while len(server.received) < 10:
+                await asyncio.sleep(0.01)
+            again = [each.json["regarding"]["name"] for each in server.received if each.json["note"] == "again"]
+            assert again == ["p0", "p3", "p4", "p5"]
+
+    run(steps())

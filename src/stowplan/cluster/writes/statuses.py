@@ -15,6 +15,7 @@ from stowplan.framework import Failure, PatchStatus
 
 REPEATS_PER_SECOND = 50.0
 MAX_REPEAT_BURST = 500
+MAX_DEFERRED = 10_000
 
 _DEFERRED_POLL_SECONDS = 0.2
 
@@ -29,6 +30,7 @@ class Statuses:
 
     Patches that only change the reason or message of a condition are limited to a rate: in a full cluster, one pod that
     starts or ends may change the messages of all pending pods. Of deferred patches of a pod, the last one is sent.
+    Where there are too many, the oldest is dropped and reported as lost: the pod's next attempt patches it again.
     """
 
     def __init__(self, writer: Writer, on_lost: Callable[[str], None] = lambda uid: None) -> None:
@@ -51,13 +53,20 @@ class Statuses:
         elif deferred is not None and instruction.restores and instruction.nominated_node_name is None:
             return  # The server has the condition.
         elif _may_wait(instruction) and not self._repeats.try_take():
-            self._deferred[uid] = instruction
-            self._keep_timer()
+            self._defer(instruction)
         else:
             self._send(_merged(deferred, instruction))
 
     def drop_deferred(self, uid: str) -> None:
         self._deferred.pop(uid, None)
+
+    def _defer(self, instruction: PatchStatus) -> None:
+        if len(self._deferred) >= MAX_DEFERRED:
+            oldest = next(iter(self._deferred))
+            del self._deferred[oldest]
+            self._on_lost(oldest)
+        self._deferred[instruction.pod.uid] = instruction
+        self._keep_timer()
 
     def _keep_timer(self) -> None:
         if self._timer is None:

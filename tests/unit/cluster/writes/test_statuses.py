@@ -148,3 +148,23 @@ def test_a_patch_that_fails_for_good_is_reported() -> None:
             assert lost == [UID]
 
     run(play())
+
+
+def test_deferred_patches_are_bounded_and_the_oldest_is_reported_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statuses, "MAX_REPEAT_BURST", 1)
+    monkeypatch.setattr(statuses, "REPEATS_PER_SECOND", 10.0)
+    monkeypatch.setattr(statuses, "MAX_DEFERRED", 2)
+
+    async def play() -> None:
+        async with executor_rig(ok) as stage:
+            lost: list[str] = []
+            patches = statuses.Statuses(stage.writer, lost.append)
+            waiting = [other_message(name, name) for name in ("sent", "a", "b", "c")]
+            for each in waiting:
+                patches.patch(each)
+            assert lost == [waiting[1].pod.uid]
+            while len(stage.server.received) < 3:
+                await asyncio.sleep(0.005)
+            assert messages(stage.server.received) == ["sent", "b", "c"]
+
+    run(play())
