@@ -16,6 +16,7 @@ _MAX_SUBDOMAIN = 253
 
 _match_key = re.compile(_LABEL, re.ASCII).fullmatch
 _match_value = re.compile(f"({_LABEL})?", re.ASCII).fullmatch
+_match_dns_label = re.compile(_DNS_LABEL, re.ASCII).fullmatch
 _match_subdomain = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
 
 _CHARACTERS = "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -26,6 +27,10 @@ _KEY_ERROR = (
 _VALUE_ERROR = (
     f"a valid label must be an empty string or consist of {_CHARACTERS} (e.g. 'MyValue',  or 'my_value',  or '12345', "
     f"regex used for validation is '({_LABEL})?')"
+)
+_DNS_LABEL_ERROR = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    f"an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_DNS_LABEL}')"
 )
 _SUBDOMAIN_ERROR = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
@@ -63,6 +68,15 @@ def label_value_errors(value: str) -> tuple[str, ...]:
     if not _match_value(value):
         errors.append(_VALUE_ERROR)
     return tuple(errors)
+
+
+def dns_label_errors(name: str) -> list[str]:
+    """The errors of a DNS label, the syntax of names of parts of objects."""
+    too_long = _length_error(name, _MAX_LABEL)
+    errors = [too_long] if too_long else []
+    if not _match_dns_label(name):
+        errors.append(_DNS_LABEL_ERROR)
+    return errors
 
 
 def subdomain_errors(name: str) -> list[str]:

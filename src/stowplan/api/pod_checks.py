@@ -7,7 +7,9 @@ from stowplan.api import checks
 from stowplan.api.affinity import Affinity, NodeAffinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, Toleration
 from stowplan.api.affinity import TopologySpreadConstraint as Constraint
 from stowplan.api.checks import Problems
+from stowplan.api.names import subdomain_errors
 from stowplan.api.pod import Container, ContainerStatus, Pod, PodSpec, PodStatus
+from stowplan.api.selectors import quoted
 from stowplan.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 
 _PROTOCOLS = ("", "TCP", "UDP", "SCTP")
@@ -53,7 +55,17 @@ def _container(path: str, container: Container) -> Problems:
             yield from checks.one_of(f"{path}.ports[{i}].protocol", port.protocol, _PROTOCOLS[1:])
 
 
+def _scheduling_group(path: str, name: str | None) -> Problems:
+    if name is None:
+        yield path, "must specify one of: `podGroupName`"
+        return
+    for problem in subdomain_errors(name):
+        yield path, f"{problem}: {quoted(name)}"
+
+
 def _rare_parts(spec: PodSpec) -> Problems:
+    if spec.scheduling_group is not None:
+        yield from _scheduling_group(".spec.schedulingGroup.podGroupName", spec.scheduling_group.pod_group_name)
     if spec.overhead:
         yield from checks.quantities(".spec.overhead", spec.overhead)
     if spec.resources is not None:

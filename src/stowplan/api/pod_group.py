@@ -6,13 +6,13 @@ through `PodGroupRules`.
 Upstream: k8s.io/api/scheduling/v1alpha2/types.go
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from stowplan.api.checks import Problems, one_of
 from stowplan.api.coscheduling import CoschedulingPodGroup
 from stowplan.api.meta import Condition, Int32, ObjectMeta, Wire
+from stowplan.api.names import label_key_errors
 from stowplan.api.pod import PodResourceClaim, PodResourceClaimStatus
 
 __all__ = [
@@ -157,12 +157,35 @@ class PodGroupRules(NamedTuple):
     claims: tuple[PodResourceClaim, ...] = ()
     """The ResourceClaims that the members share."""
     preferred_keys: tuple[str, ...] = ()
-    """Node labels of which all members should have the same value, the narrowest first."""
+    """Node labels of which all members should have the same value, the narrowest first. A domain of a label lies within
+    one domain of each label after it."""
 
 
 def _preferred_keys(metadata: ObjectMeta) -> tuple[str, ...]:
-    keys = (key.strip() for key in metadata.annotations.get(PREFERRED_TOPOLOGY, "").split(","))
-    return tuple(key for key in keys if key)[:MAX_PREFERRED_KEYS]
+    return tuple(key for key, problem in _preferences(metadata) if not problem)
+
+
+def preference_problems(metadata: ObjectMeta) -> tuple[str, ...]:
+    """Why keys of the annotation PREFERRED_TOPOLOGY are ignored."""
+    return tuple(f"{key!r} {problem}" for key, problem in _preferences(metadata) if problem)
+
+
+def _preferences(metadata: ObjectMeta) -> Iterator[tuple[str, str]]:
+    """(key, "" or why it is ignored) of the annotation."""
+    valid: set[str] = set()
+    for part in metadata.annotations.get(PREFERRED_TOPOLOGY, "").split(","):
+        key = part.strip()
+        if not key:
+            continue
+        if label_key_errors(key):
+            yield key, "is not the key of a label"
+        elif key in valid:
+            yield key, "occurs twice"
+        elif len(valid) == MAX_PREFERRED_KEYS:
+            yield key, f"is one key too many: at most {MAX_PREFERRED_KEYS} count"
+        else:
+            valid.add(key)
+            yield key, ""
 
 
 def _read_v1alpha2(group: PodGroup) -> PodGroupRules:
@@ -199,20 +222,3 @@ POD_GROUP_VERSIONS: Mapping[type[Any], Callable[[Any], PodGroupRules]] = Mapping
 def pod_group_rules(group: Wire) -> PodGroupRules:
     """The rules of a PodGroup of any version in `POD_GROUP_VERSIONS`."""
     return POD_GROUP_VERSIONS[type(group)](group)
-
-
-def pod_group_problems(group: PodGroup) -> Problems:
-    """All problems of a PodGroup, its metadata excepted, in the API server's words."""
-    spec = group.spec
-    policies = [name for name in ("basic", "gang") if getattr(spec.scheduling_policy, name) is not None]
-    if not policies:
-        yield ".spec.schedulingPolicy", "must specify one of: `basic`, `gang`"
-    elif len(policies) > 1:
-        yield ".spec.schedulingPolicy", "must specify exactly one of: `basic`, `gang`"
-    gang = spec.scheduling_policy.gang
-    if gang is not None and gang.min_count < 1:
-        yield ".spec.schedulingPolicy.gang.minCount", "must be greater than or equal to 1"
-    if spec.scheduling_constraints is not None and len(spec.scheduling_constraints.topology) > 1:
-        yield ".spec.schedulingConstraints.topology", "must have at most 1 items"
-    if spec.disruption_mode is not None:
-        yield from one_of(".spec.disruptionMode", spec.disruption_mode, DISRUPTION_MODES)

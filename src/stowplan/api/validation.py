@@ -17,7 +17,7 @@ from stowplan.api.limits import HorizontalPodAutoscaler, LimitRange, ResourceQuo
 from stowplan.api.node import Node
 from stowplan.api.pod import Pod
 from stowplan.api.pod_checks import pod_problems
-from stowplan.api.pod_group import pod_group_problems
+from stowplan.api.pod_group_checks import pod_group_problems, workload_problems
 from stowplan.api.policy import PodDisruptionBudget
 from stowplan.api.resource import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from stowplan.api.storage import CSIStorageCapacity, StorageClass
@@ -174,6 +174,7 @@ _CHECKS: dict[str, Callable[[Any], Problems]] = {
     "Node": _node,
     **WORKLOAD_CHECKS,
     "PodGroup": pod_group_problems,
+    "Workload": workload_problems,
     "PodDisruptionBudget": _disruption_budget,
     "PersistentVolumeClaim": _claim,
     "PersistentVolume": _volume,

@@ -10,14 +10,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stowplan import api
-from stowplan.api.pod_group import COSCHEDULING_LABEL, POD_GROUP_VERSIONS
+from stowplan import api, logs
+from stowplan.api.pod_group import COSCHEDULING_LABEL, POD_GROUP_VERSIONS, PREFERRED_TOPOLOGY, preference_problems
 from stowplan.config.feature_gates import COSCHEDULING
 from stowplan.engine.event_handlers import EventHandlers
 from stowplan.engine.preemption import Preemptions
 from stowplan.engine.state import EngineState
 from stowplan.framework.pod_group import group_name
 from stowplan.queue import GroupKey, PodGroupQueue, group_key
+
+log = logs.get(__name__)
 
 
 class GroupEventHandlers(EventHandlers):
@@ -51,6 +53,10 @@ class GroupEventHandlers(EventHandlers):
         self._queue.open_gang_gate(key)
         if groups.rules(*key) != before:
             self._queue.wake_group(key)
+            for problem in preference_problems(group.metadata):
+                log.warning(
+                    f"Ignoring a key of the annotation {PREFERRED_TOPOLOGY}: {problem}", podGroup=logs.ref(group)
+                )
 
     def _remove_group(self, group: Any) -> None:
         self._remove_other(group)

@@ -122,7 +122,11 @@ def test_other_kinds(kind: str, item: dict[str, Any], paths: list[str]) -> None:
     assert validation.validate(kind, unnamed)[0] == "$.metadata.name: must not be empty"
 
 
-LEAST: dict[str, dict[str, Any]] = {"PodGroup": {"spec": {"schedulingPolicy": {"basic": {}}}}}
+BASIC: dict[str, Any] = {"schedulingPolicy": {"basic": {}}}
+LEAST: dict[str, dict[str, Any]] = {
+    "PodGroup": {"spec": BASIC},
+    "Workload": {"spec": {"podGroupTemplates": [{"name": "t", **BASIC}]}},
+}
 """Required fields besides the name."""
 
 
@@ -142,18 +146,71 @@ def test_every_kind_can_be_validated(kind: str) -> None:
         ),
         (
             {"schedulingPolicy": {"gang": {"minCount": 0}}},
+            ".schedulingPolicy.gang.minCount: Required value",
+        ),
+        (
+            {"schedulingPolicy": {"gang": {"minCount": -1}}},
             ".schedulingPolicy.gang.minCount: must be greater than or equal to 1",
         ),
         (
-            {"schedulingPolicy": {"basic": {}}, "schedulingConstraints": {"topology": [{"key": "a"}, {"key": "b"}]}},
+            BASIC | {"schedulingConstraints": {"topology": [{"key": "a"}, {"key": "b"}]}},
             ".schedulingConstraints.topology: must have at most 1 items",
         ),
         (
-            {"schedulingPolicy": {"basic": {}}, "disruptionMode": "All"},
-            '.disruptionMode: must be one of "Pod", "PodGroup": "All"',
+            BASIC | {"schedulingConstraints": {"topology": [{"key": ""}]}},
+            ".schedulingConstraints.topology[0].key: Required value",
         ),
+        (
+            BASIC | {"schedulingConstraints": {"topology": [{"key": "/a"}]}},
+            '.schedulingConstraints.topology[0].key: prefix part must be non-empty: "/a"',
+        ),
+        (BASIC | {"disruptionMode": "All"}, '.disruptionMode: must be one of "Pod", "PodGroup": "All"'),
+        (BASIC | {"priority": 1000000001}, ".priority: must be less than or equal to 1000000000"),
+        (
+            BASIC | {"resourceClaims": [{"name": f"c{i}", "resourceClaimName": "c"} for i in range(5)]},
+            ".resourceClaims: must have at most 4 items",
+        ),
+        (
+            BASIC | {"resourceClaims": [{"name": "c"}]},
+            ".resourceClaims[0]: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+        ),
+        (
+            BASIC | {"resourceClaims": [{"name": "c", "resourceClaimName": "c", "resourceClaimTemplateName": "t"}]},
+            ".resourceClaims[0]: must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`",
+        ),
+        (
+            BASIC | {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}] * 2},
+            '.resourceClaims[1]: Duplicate value: "c"',
+        ),
+        (BASIC | {"resourceClaims": [{"resourceClaimName": "c"}]}, ".resourceClaims[0].name: Required value"),
     ],
 )
 def test_pod_groups(spec: dict[str, Any], problem: str) -> None:
     group = codec.convert(KINDS["PodGroup"].struct, {"metadata": {"name": "g"}, "spec": spec})
     assert validation.validate("PodGroup", group) == [f"$.spec{problem}"]
+
+
+@pytest.mark.parametrize(
+    ("templates", "problem"),
+    [
+        ([], ": Required value"),
+        ([{"name": f"t{i}", **BASIC} for i in range(9)], ": must have at most 8 items"),
+        ([{"name": "t", **BASIC}] * 2, '[1]: Duplicate value: "t"'),
+        ([{"name": "t"}], "[0].schedulingPolicy: must specify one of: `basic`, `gang`"),
+    ],
+)
+def test_workloads(templates: list[dict[str, Any]], problem: str) -> None:
+    workload = codec.convert(
+        KINDS["Workload"].struct, {"metadata": {"name": "w"}, "spec": {"podGroupTemplates": templates}}
+    )
+    assert validation.validate("Workload", workload) == [f"$.spec.podGroupTemplates{problem}"]
+
+
+@pytest.mark.parametrize(
+    ("group", "problem"),
+    [({}, "must specify one of: `podGroupName`"), ({"podGroupName": "G_1"}, "a lowercase RFC 1123")],
+)
+def test_names_of_groups(group: dict[str, Any], problem: str) -> None:
+    item = codec.convert(KINDS["Pod"].struct, {"metadata": {"name": "p"}, "spec": {"schedulingGroup": group}})
+    [found] = validation.validate("Pod", item)
+    assert found.startswith(f"$.spec.schedulingGroup.podGroupName: {problem}")

@@ -115,8 +115,9 @@ class GroupCycle:
 
         parallel = self._in_parallel and self._members.repeats_refusals
         rules = self._group.rules
-        for key in () if rules is None else rules.preferred_keys:
-            level = PreferredPlacements(self._profile, self._group, self._members.state, key, in_parallel=parallel)
+        keys = () if rules is None else rules.preferred_keys
+        for i in range(len(keys)):
+            level = PreferredPlacements(self._profile, self._group, self._members.state, keys[i:], in_parallel=parallel)
             trial = level.best(lambda placement: self._members.run(placement, post_filter=False))
             if trial is not None:
                 return trial, level

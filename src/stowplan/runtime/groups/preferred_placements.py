@@ -1,7 +1,8 @@
 """Placements that a group prefers: one domain of a node label for all members, if there is one with room for all.
 
 kube-scheduler has required topology alone; an annotation of the PodGroup names the labels that it prefers, the
-narrowest first. A group that fits into no domain of any of them is scheduled as without the annotation.
+narrowest first. A group that fits into no domain of any of them is scheduled as without the annotation. Labels are
+nested: racks of one name in two zones are two domains.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from stowplan.config.feature_gates import TOPOLOGY_AWARE
-from stowplan.framework import Code, CycleState, Placement, PodGroupInfo, Status
+from stowplan.framework import Code, CycleState, NodeInfo, Placement, PodGroupInfo, Status
 from stowplan.runtime.groups.group_status import unschedulable
 from stowplan.runtime.groups.members import GroupTrial
 from stowplan.runtime.groups.placements import PlacementSearch, Try
@@ -19,15 +20,22 @@ _NO_DOMAIN = Status(Code.Unschedulable, "no node has the label")
 
 
 class PreferredPlacements(PlacementSearch):
-    """The domains of one label, within the domains that the group requires."""
+    """The domains of one label, within the domains of wider labels and within those that the group requires."""
 
     _whole = True
 
     def __init__(
-        self, profile: Profile, group: PodGroupInfo, state: CycleState, key: str, *, in_parallel: bool = False
+        self,
+        profile: Profile,
+        group: PodGroupInfo,
+        state: CycleState,
+        keys: tuple[str, ...],
+        *,
+        in_parallel: bool = False,
     ) -> None:
+        """`keys` are the label and those that are wider."""
         super().__init__(profile, group, state, in_parallel=in_parallel)
-        self._key = key
+        self._keys = keys
 
     def best(self, try_members: Try) -> GroupTrial | None:
         """The trial of the best domain in which all members fit; None without such a domain. `try_members` does not
@@ -50,20 +58,23 @@ class PreferredPlacements(PlacementSearch):
             if problem is not None:
                 return problem
         state = self._profile.cluster.pod_groups.get(self._group.namespace, self._group.name)
-        used = set() if state is None else {self._domain(pod.node_name) for pod in state.scheduled.values()}
+        nodes = self._profile.cluster.nodes
+        running = () if state is None else [nodes.get(pod.node_name) for pod in state.scheduled.values()]
+        used = {None if info is None else self._domain(info) for info in running}
         domains: dict[str, list[int]] = {}
         for placement in self.placements:
             for _, info in placement.nodes.infos():
-                value = info.labels.get(self._key)
-                if value is not None and used <= {value}:
-                    name = f"{placement.name}/{value}" if placement.name else value
+                domain = self._domain(info)
+                if domain is not None and used <= {domain}:
+                    name = f"{placement.name}/{domain}" if placement.name else domain
                     domains.setdefault(name, []).append(info.slot)
-        subset = self._profile.cluster.nodes.subset
         self.placements = [
-            Placement(name, subset(np.array(slots, dtype=np.intp))) for name, slots in sorted(domains.items())
+            Placement(name, nodes.subset(np.array(slots, dtype=np.intp))) for name, slots in sorted(domains.items())
         ]
         return None if self.placements else _NO_DOMAIN
 
-    def _domain(self, node_name: str) -> str | None:
-        info = self._profile.cluster.nodes.get(node_name)
-        return None if info is None else info.labels.get(self._key)
+    def _domain(self, info: NodeInfo) -> str | None:
+        """The values of the labels, the widest first; None for a node without the narrowest one."""
+        if self._keys[0] not in info.labels:
+            return None
+        return "/".join(info.labels.get(key, "") for key in reversed(self._keys))

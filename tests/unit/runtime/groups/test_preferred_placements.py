@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import ZONE, Json, World, member, node, pod, pod_group
 
 from stowplan import api
 from stowplan.api import codec
-from stowplan.api.pod_group import PREFERRED_TOPOLOGY
+from stowplan.api.pod_group import PREFERRED_TOPOLOGY, pod_group_rules, preference_problems
 from stowplan.config.feature_gates import GANG_SCHEDULING, GENERIC_WORKLOAD, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
 from stowplan.config.releases import LATEST
 from stowplan.framework import Pod
@@ -92,3 +93,25 @@ def test_members_follow_those_that_run() -> None:
 def test_unknown_labels_change_nothing() -> None:
     made = world()
     assert len(nodes_of(made, gang(made, 3, "example.com/none, ,"))) == 3
+
+
+def test_racks_of_one_name_in_two_zones_are_two_racks() -> None:
+    made = world()
+    for i in range(8):
+        made.put_node(node(f"n{i}", cpu=1, zone=f"z{i // 4}", labels={RACK: f"r{i // 2 % 2}"}))
+    found = nodes_of(made, gang(made, 2))
+    assert (len(values(made, found, RACK)), len(values(made, found, ZONE))) == (1, 1)
+    made.add_member(member("g-running", "g", nodeName="n4", **CPU))
+    assert set(nodes_of(made, gang(made, 1))) == {"n5"}
+
+
+def test_keys_that_do_not_count_are_named() -> None:
+    keys = f"{RACK}, a b, {RACK}, {ZONE}, c, d, e"
+    made = codec.convert(api.PodGroup, pod_group("g", 2))
+    made = replace(made, metadata=replace(made.metadata, annotations={PREFERRED_TOPOLOGY: keys}))
+    assert pod_group_rules(made).preferred_keys == (RACK, ZONE, "c", "d")
+    assert preference_problems(made.metadata) == (
+        "'a b' is not the key of a label",
+        f"'{RACK}' occurs twice",
+        "'e' is one key too many: at most 4 count",
+    )
