@@ -6,6 +6,7 @@ pod. They are deleted only after that, and then the preemptor is placed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tests.parity.comparison import Comparison
 
 EVICTION_PATIENCE = 20.0
+POLL_SECONDS = 0.02
 RETRY_PATIENCE = 8.0
 """Seconds until a preemptor has to be placed after its victims ended. Not all are: some are not tried again at once."""
 
@@ -71,7 +73,14 @@ class Preemptors:
             self.finish()
 
     def _misinformed(self, victims: set[str]) -> list[str]:
-        """Victims whose DisruptionTarget conditions differ between sides."""
+        """Victims whose DisruptionTarget conditions differ between sides in the end. Victims that terminate already get
+        theirs at any time after the nomination, under the rules of releases that evict them once more."""
+        deadline = time.monotonic() + EVICTION_PATIENCE
+        while (found := self._different_conditions(victims)) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        return found
+
+    def _different_conditions(self, victims: set[str]) -> list[str]:
         theirs, ours = self._comparison.theirs.watch.pods(), self._comparison.ours.watch.pods()
         told = ((name, theirs.get(name), ours.get(name)) for name in sorted(victims))
         pairs = [(name, *(pod and _told_of_disruption(pod) for pod in pods)) for name, *pods in told]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
 from stowplan.bench.cluster.workload import KUBE_SCHEDULER, OURS
-from stowplan.bench.scheduler_perf import PerfReport, PerfRunner, PerfTurn, load_suite
+from stowplan.bench.scheduler_perf import PerfReport, PerfRunner, PerfTurn, PerfWorkload, load_suite
 from stowplan.bench.scheduler_perf.suite import select
 from stowplan.cli.bench_options import gather, json_option
 from stowplan.cli.command import Command
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import aligned
+from stowplan.errors import InputError
 
 _HEADINGS = ("workload", "", "pods", "pods/s", "threshold", "overall/s", "cpu us", "rss MiB", "unschedulable", "others")
 _SCHEDULERS = (KUBE_SCHEDULER, OURS)
@@ -43,14 +45,32 @@ _SCHEDULERS = (KUBE_SCHEDULER, OURS)
     multiple=True,
     help="Scheduler to run; may be given again. Default: both.",
 )
-@click.option("--list", "list_only", is_flag=True, help="List the workloads, and why some cannot run, and exit.")
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Only workloads of which one turn is expected to take no longer, see --list.",
+)
+@click.option(
+    "--list",
+    "list_only",
+    is_flag=True,
+    help="List the workloads with the expected seconds of a turn, or why they cannot run, and exit.",
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Append each result to this file as a line of JSON, and skip workloads whose result is in it.",
+)
 @json_option("workload")
 def scheduler_perf(
     suite: Path,
     names: Sequence[str],
     labels: Sequence[str],
     schedulers: Sequence[str],
+    max_seconds: float | None,
     list_only: bool,
+    output: Path | None,
     as_json: bool,
 ) -> None:
     """Run workloads of Kubernetes' scheduler_perf suite for kube-scheduler and Stowplan by turns.
@@ -73,16 +93,46 @@ def scheduler_perf(
       stowplan bench scheduler-perf --suite DIR --list
       stowplan bench scheduler-perf --suite DIR --workload SchedulingBasic/500Nodes
       stowplan bench scheduler-perf --suite DIR --label performance --label short --json
+      stowplan bench scheduler-perf --suite DIR --max-seconds 60 --output results.jsonl
 
     Exit status: 0 measured, 2 a binary is missing or does not start.
     """
-    workloads = select(load_suite(suite), names, labels)
+    measured = _measured(output)
+    workloads = [
+        workload
+        for workload in select(load_suite(suite), names, labels)
+        if workload.name not in measured and (max_seconds is None or workload.expected_seconds <= max_seconds)
+    ]
     if list_only:
-        click.echo("\n".join(aligned([(workload.name, workload.obstacle) for workload in workloads], left=(0, 1))))
+        click.echo("\n".join(aligned([_listed(workload) for workload in workloads], left=(0, 2))))
         return
     progress = Progress(still=True)
     runner = PerfRunner(schedulers=tuple(schedulers) or _SCHEDULERS, progress=progress.write_line)
-    gather(progress, runner.run(workloads), len(workloads), None if as_json else table)
+    gather(progress, _appended(runner.run(workloads), output), len(workloads), None if as_json else table)
+
+
+def _listed(workload: PerfWorkload) -> tuple[str, str, str]:
+    obstacle = workload.obstacle
+    return (workload.name, "-" if obstacle else f"{workload.expected_seconds:.0f}", obstacle)
+
+
+def _measured(output: Path | None) -> set[str]:
+    """The workloads whose results are in the file."""
+    if output is None or not output.exists():
+        return set()
+    try:
+        return {msgspec.json.decode(line)["scenario"] for line in output.read_bytes().splitlines()}
+    except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
+        raise InputError(f"{output}: not results of this command: {error}") from error
+
+
+def _appended(reports: Iterable[PerfReport], output: Path | None) -> Iterator[PerfReport]:
+    """The reports, each written to the file as soon as it is there."""
+    for report in reports:
+        if output is not None:
+            with output.open("ab") as stream:
+                stream.write(report.to_json() + b"\n")
+        yield report
 
 
 def table(reports: Iterable[PerfReport]) -> list[str]:

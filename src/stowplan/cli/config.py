@@ -6,12 +6,14 @@ from stowplan.cli.command import FileCommand, Group
 from stowplan.cli.config_convert import convert, output_option, policy_option, show
 from stowplan.cli.config_extender import extender
 from stowplan.cli.config_files import policies, print_notices
+from stowplan.cli.emulated_version import emulated_version_option
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.streams import read, shown
 from stowplan.config import IN_TREE_PLUGINS, Loaded, default_configuration, dump
 from stowplan.config import read as read_config
 from stowplan.config.conversion.api_versions import POLICY
 from stowplan.config.extender_lints import lint
+from stowplan.config.releases import LATEST, Release
 from stowplan.config.types import KIND
 from stowplan.errors import ConfigError, InputError, PluginBugError, PluginError
 
@@ -61,7 +63,14 @@ def default(output: str) -> None:
 )
 @plugin_option
 @policy_option
-def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple[str, ...], policy: str | None) -> None:
+@emulated_version_option("1.36")
+def check(
+    files: tuple[str, ...],
+    known_plugins: tuple[str, ...],
+    plugins: tuple[str, ...],
+    policy: str | None,
+    release: Release | None,
+) -> None:
     """Check whether each FILE ('-' for standard input) is a valid configuration, and print all errors.
 
     Besides the fields, the profiles are built: plugins must exist, implement the extension points at which they are
@@ -72,6 +81,7 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
     Examples:
       stowplan config check scheduler.yaml
       stowplan config check --plugin ./rack_care.py:RackCare - < scheduler.yaml
+      stowplan config check --emulated-version 1.34 scheduler.yaml
       kubectl get configmap scheduler -o jsonpath={.data.config} |
         stowplan config check --known-plugin RackCare -
 
@@ -85,7 +95,7 @@ def check(files: tuple[str, ...], known_plugins: tuple[str, ...], plugins: tuple
     for file in files:
         source = shown(file)
         try:
-            checked = read_config(read(file), source, known, policies(policy))
+            checked = read_config(read(file), source, known, policies(policy), release or LATEST)
             try_profiles(checked.config, registered, source, known_plugins)
             print_notices([*checked.converted.notices, *lint(checked, source)])
             click.echo(f"{source}: valid ({_describe(checked)})")

@@ -36,13 +36,9 @@ class LiveCluster(NamedTuple):
     """Of the cluster, for people."""
 
 
-def effective_release(given: Release | None, login: tuple[str, str] | None) -> Release:
-    """The given release; else that of the cluster of a login (kubeconfig, context); else the latest."""
-    if given is not None or login is None:
-        return given or LATEST
-    kubeconfig, context = login
-    found = server_release(load_connection(kubeconfig, context=context))
-    return LATEST if found is None else found
+def cluster_release(kubeconfig: str, context: str) -> Release:
+    """The release of a cluster; the latest one if the server does not report it."""
+    return server_release(load_connection(kubeconfig, context=context)) or LATEST
 
 
 _ALPHA = "alpha"

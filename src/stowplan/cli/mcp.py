@@ -66,12 +66,14 @@ class McpTools:
     def __init__(self, request: StateRequest, clock: Callable[[], float] = time.monotonic) -> None:
         from stowplan.cli.plugins import load_plugins
         from stowplan.cli.profiles import load_config
+        from stowplan.config.releases import LATEST
 
         self._request = request
         self._clock = clock
         self._plugins = load_plugins(request.plugins)
-        self._config = load_config(request.config_file, self._plugins, request.effective_release())
         self._remote = request.remote()
+        release = LATEST if self._remote is not None else request.effective_release()
+        self._config = load_config(request.config_file, self._plugins, release)
         self._cluster = read_state(request) if self._remote is None else None
         self._read_at = clock()
 
@@ -177,11 +179,10 @@ def read_state(request: StateRequest) -> Cluster:
 
 
 def _is_snapshot(name: str) -> bool:
-    from stowplan.cli.streams import opened
+    from stowplan.cli.streams import peek
     from stowplan.simulator.input.snapshot_file import is_snapshot
 
-    with opened(name) as stream:
-        return is_snapshot(stream.read(64))
+    return is_snapshot(peek(name, 64))
 
 
 def _reporting(tool: Callable[..., Any], error: type[Exception], turn: Lock) -> Callable[..., Any]:

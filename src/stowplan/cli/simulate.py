@@ -63,7 +63,7 @@ EXIT_SOME_PENDING = 3
     help="Largest size of a file, in MiB.",
 )
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
-@emulated_version_option("that of the cluster with --from-cluster, else 1.36")
+@emulated_version_option("that of the cluster or snapshot, else 1.36")
 @plugin_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
 @click.option(
@@ -189,9 +189,8 @@ def simulate(
     --from-cluster and -f: pods of the manifests; a Scenario: without expectations) or were not created, 2 the input is
     invalid, or the cluster cannot be read, 4 a plugin has a bug, or an expectation of a Scenario does not hold.
     """
-    from stowplan.cli.live_cluster import effective_release
     from stowplan.cli.profiles import load_config
-    from stowplan.cli.state import ClusterLogin, RunOptions, StateOptions, open_state
+    from stowplan.cli.state import ClusterLogin, RunOptions, StateOptions, effective_release, open_state
     from stowplan.simulator.input import InputOptions
     from stowplan.simulator.report.changed_since_snapshot import changed_pods
     from stowplan.simulator.report.tables import TableStyle
@@ -220,11 +219,10 @@ def simulate(
     if watched and output not in ("table", "wide"):
         raise click.UsageError(f"--watch cannot be used with -o {output}.")
     registered = load_plugins(plugins)
-    login = (kubeconfig, context) if from_cluster else None
-    config = load_config(config_file, registered, effective_release(release, login))
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
     given_options = InputOptions(namespace, strict, hpa, gang_jobs=gang_jobs)
     source = StateOptions(names, cluster, snapshot, given_options, max_input_size * 2**20, anonymize)
+    config = load_config(config_file, registered, effective_release(release, source))
     timeline = RunTimeline(by_attempts=True) if output == "html" else None
     options = RunOptions(
         seed, _examine(output, all_scores), always=True, watch=_watch if watched else None, timeline=timeline

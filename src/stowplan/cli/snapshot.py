@@ -37,6 +37,8 @@ def snapshot(
     With --from-cluster, the objects of a cluster as they are, which takes one list request for each kind. With -f, the
     simulated cluster when nothing changes any more.
 
+    The release of Kubernetes is recorded, so that answers about the snapshot follow the rules of that release.
+
     Only fields that scheduling reads are written: no environment variables, command lines, probes, secrets or other
     annotations than those that scheduling reads. Names, labels and images are written. The FILE can be read by its
     owner only.
@@ -65,7 +67,7 @@ def snapshot(
         raise click.UsageError("--anonymize and --keep-annotation exclude each other.")
     with request.open() as state:
         source = state.as_of.source if state.live is not None else ""
-        header = make_header(state.simulation.clock(), source, state.namespace)
+        header = make_header(state.simulation.clock(), source, state.namespace, state.config.release)
         objects = sanitized(state.current_objects(), keep_annotations)
     if anonymize:
         header, objects = replace(header, source="", namespace="", anonymized=True), anonymized(objects)

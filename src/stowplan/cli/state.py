@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from stowplan import api
 from stowplan._version import __version__
-from stowplan.cli.live_cluster import LiveCluster, anonymized_cluster, read_cluster, read_snapshot
+from stowplan.cli.live_cluster import LiveCluster, anonymized_cluster, cluster_release, read_cluster, read_snapshot
 from stowplan.cli.progress import Progress
-from stowplan.cli.streams import MAX_INPUT_BYTES, STDIN, opened, read
+from stowplan.cli.streams import MAX_INPUT_BYTES, STDIN, peek, read
 from stowplan.config import KubeSchedulerConfiguration
+from stowplan.config.releases import LATEST, Release
 from stowplan.errors import InputError
 from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.explanation import AsOf
@@ -31,7 +32,7 @@ from stowplan.simulator.custom_workload import CustomWorkload
 from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.identity import timestamp
 from stowplan.simulator.input import SIMULATED, Input, InputOptions, read_input
-from stowplan.simulator.input.snapshot_file import is_snapshot
+from stowplan.simulator.input.snapshot_file import HEADER_BYTES, is_snapshot, recorded_release
 from stowplan.simulator.load import populate
 from stowplan.simulator.not_created import not_created_pods
 from stowplan.simulator.pod_status import is_finished
@@ -270,13 +271,22 @@ class _Loader:
         )
 
 
+def effective_release(given: Release | None, source: StateOptions) -> Release:
+    """The given release; else that of the cluster or snapshot of the source; else the latest."""
+    if given is not None:
+        return given
+    if source.cluster is not None:
+        return cluster_release(*source.cluster)
+    snapshot = _with_snapshot(source).snapshot
+    return recorded_release(peek(snapshot, HEADER_BYTES)) if snapshot else LATEST
+
+
 def _with_snapshot(source: StateOptions) -> StateOptions:
     """The source, with a snapshot that is the first of its manifests as its snapshot."""
     first = source.names[0] if source.names else STDIN
     if source.cluster is not None or source.snapshot or first == STDIN or not os.path.isfile(first):
         return source
-    with opened(first) as stream:
-        found = is_snapshot(stream.read(_SNIFFED_BYTES))
+    found = is_snapshot(peek(first, _SNIFFED_BYTES))
     return source._replace(names=source.names[1:], snapshot=first) if found else source
 
 

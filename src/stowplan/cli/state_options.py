@@ -66,8 +66,8 @@ class StateRequest(NamedTuple):
         if "://" in self.origin:
             raise click.UsageError("A running scheduler answers 'explain' and 'why-not' only; use a snapshot.")
         registered = load_plugins(self.plugins)
-        config = load_config(self.config_file, registered, self.effective_release())
         source = self.source()
+        config = load_config(self.config_file, registered, self.effective_release())
         with ExitStack() as stack:
             with Progress() as progress, print_notes() as notes:
                 state = stack.enter_context(
@@ -89,10 +89,10 @@ class StateRequest(NamedTuple):
         )
 
     def effective_release(self) -> Release:
-        """The release of --emulated-version, else that of the cluster, else the latest one."""
-        from stowplan.cli.live_cluster import effective_release
+        """The release of --emulated-version, else that of the cluster or snapshot, else the latest one."""
+        from stowplan.cli.state import effective_release
 
-        return effective_release(self.release, (self.kubeconfig, self.context) if self.from_cluster else None)
+        return effective_release(self.release, self.source())
 
     def check_usage(self) -> None:
         """Raises UsageError unless the options name one source."""
@@ -146,7 +146,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("-n", "--namespace", default="", metavar="NAME", help="Namespace of pods; default as for kubectl."),
     click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file."),
-    emulated_version_option("that of the cluster with --from-cluster, else 1.36"),
+    emulated_version_option("that of the cluster or snapshot, else 1.36"),
     plugin_option,
 )
 

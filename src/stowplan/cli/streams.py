@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,14 @@ def opened(name: str) -> Iterator[BinaryIO]:
             yield sys.stdin.buffer
     except OSError as problem:
         raise InputError(f"{shown(name)}: {problem.strerror or problem}") from problem
+
+
+def peek(name: str, count: int) -> bytes:
+    """The first bytes of a file, or of standard input, which keeps them. Raises InputError."""
+    with opened(name) as stream:
+        if name != STDIN:
+            return stream.read(count)
+        return stream.peek(count) if isinstance(stream, io.BufferedReader) else b""
 
 
 def read(name: str, max_bytes: int = MAX_INPUT_BYTES) -> bytes:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stowplan.cache import Cluster
-from stowplan.cli.live_cluster import effective_release
 from stowplan.cli.remote_scheduler import RemoteScheduler
-from stowplan.cli.state import ClusterLogin, RunOptions, State, StateOptions, open_state
+from stowplan.cli.state import ClusterLogin, RunOptions, State, StateOptions, effective_release, open_state
 from stowplan.cli.streams import STDIN
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
@@ -118,7 +117,7 @@ class SchedulerWhatIf:
         return what_if_command(self._source, changes)
 
     def compute(self, changes: list[ChangeOption], on_step: Callable[[], None]) -> WhatIfResult:
-        config = self._remote.configuration(effective_release(None, self._source.cluster))
+        config = self._remote.configuration(effective_release(None, self._source))
         return ClusterWhatIf(self._source, config, {}).compute(changes, on_step)
 
 

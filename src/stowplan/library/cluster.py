@@ -85,9 +85,16 @@ class Cluster:
 
     @classmethod
     def from_snapshot(cls, path: str | os.PathLike[str], *, namespace: str = "") -> Cluster:
-        """The objects of a file that `stowplan snapshot` wrote."""
-        given, default, taken_at = read_snapshot(os.fspath(path))
-        return cls(given, namespace or default, _start=taken_at, _source=f"snapshot {os.fspath(path)}", _at_rest=True)
+        """The objects of a file that `stowplan snapshot` wrote, under the rules of the release that it records."""
+        given, default, header = read_snapshot(os.fspath(path))
+        return cls(
+            given,
+            namespace or default,
+            _start=header.taken_at_seconds,
+            _source=f"snapshot {os.fspath(path)}",
+            _at_rest=True,
+            _release=header.kube_release,
+        )
 
     @property
     def objects(self) -> Records[Any]:

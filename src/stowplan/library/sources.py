@@ -15,7 +15,7 @@ from stowplan.errors import InputError
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
 from stowplan.simulator.input import SIMULATED, Input, InputOptions, Read, read_input
 from stowplan.simulator.input.apply import LiveObjects
-from stowplan.simulator.input.snapshot_file import decode_snapshot
+from stowplan.simulator.input.snapshot_file import SnapshotHeader, decode_snapshot
 
 Manifests = str | bytes | os.PathLike[str] | Mapping[str, Any] | msgspec.Struct
 """A dict or struct of an object, YAML or JSON text, or the path of a file or folder."""
@@ -97,15 +97,15 @@ def read_live(kubeconfig: str, context: str) -> tuple[Input, str, Release]:
     return read_input([], _read_file, live_objects(items, namespace)), namespace, release
 
 
-def read_snapshot(name: str) -> tuple[Input, str, float]:
-    """The objects of a snapshot file, the namespace of its context, and when it was taken."""
+def read_snapshot(name: str) -> tuple[Input, str, SnapshotHeader]:
+    """The objects of a snapshot file, the namespace of its context, and the header."""
     content = _read_file(name)
     try:
         header, items = decode_snapshot(content, _MAX_INPUT_BYTES)
     except InputError as problem:
         raise InputError(f"{name}: {problem}") from problem
     namespace = header.namespace or DEFAULT_NAMESPACE
-    return read_input([], _read_file, live_objects(items, namespace)), namespace, header.taken_at_seconds
+    return read_input([], _read_file, live_objects(items, namespace)), namespace, header
 
 
 def live_objects(items: list[Any], namespace: str) -> LiveObjects:

@@ -96,3 +96,24 @@ def test_the_default_configuration_is_printed_without_importing_numpy() -> None:
     script = "import sys; from stowplan.cli.main import main; main(); sys.exit('numpy' in sys.modules)"
     command = [sys.executable, "-c", script, "config", "default"]
     assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+SHAPE = "{shape: [{utilization: 0, score: 1}]}"
+STRATEGY = f"{{type: LeastAllocated, requestedToCapacityRatio: {SHAPE}}}"
+RATIO = f"pluginConfig: [{{name: NodeResourcesFit, args: {{scoringStrategy: {STRATEGY}}}}}]"
+DECLARED = "plugins: {multiPoint: {enabled: [name: NodeDeclaredFeatures]}}"
+
+
+@pytest.mark.parametrize(
+    ("profile", "release", "valid"),
+    [
+        (RATIO, "1.36", False),
+        (RATIO, "1.35", True),
+        (DECLARED, "1.35", True),
+        (DECLARED, "1.34", False),
+        ("plugins: {placementScore: {disabled: [name: NodeResourcesFit]}}", "1.35", False),
+    ],
+)
+def test_a_configuration_is_checked_for_a_release(profile: str, release: str, valid: bool) -> None:
+    result = check(profile, "--emulated-version", release)
+    assert result.exit_code == (0 if valid else 2), result.output

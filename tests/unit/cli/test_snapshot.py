@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from stowplan import Cluster
 from stowplan.cli.main import cli
 
 NODE = {
@@ -110,6 +111,55 @@ def test_a_snapshot_of_a_snapshot_is_the_same(taken: str, tmp_path: Path) -> Non
     assert first["takenAt"] == second["takenAt"]
 
 
+TAINTED = {**NODE, "spec": {"taints": [{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]}}
+TEXTS = {"1.33": "untolerated taint {dedicated: gpu}", "1.36": "untolerated taint(s)"}
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> str:
+    """A snapshot of release 1.33, whose messages name taints."""
+    manifest, file = tmp_path / "tainted.yaml", tmp_path / "old.json"
+    manifest.write_text("\n---\n".join(map(json.dumps, (TAINTED, pod("p", "1")))))
+    assert run("snapshot", str(file), "-f", str(manifest), "--emulated-version", "1.33").exit_code == 0
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("command", "release"),
+    [
+        (("simulate", "--from"), "1.33"),
+        (("simulate",), "1.33"),
+        (("simulate", "--emulated-version", "1.36", "--from"), "1.36"),
+        (("explain", "p", "-o", "json", "--from"), "1.33"),
+        (("explain", "p", "-o", "json", "--base"), "1.33"),
+        (("what-if", "--add-nodes", "1", "--like", "ant", "-o", "json", "--from"), "1.33"),
+    ],
+)
+@pytest.mark.parametrize("form", ["plain", "compressed", "indented"])
+def test_answers_about_a_snapshot_follow_its_release(
+    command: tuple[str, ...], release: str, form: str, old: str
+) -> None:
+    content = Path(old).read_bytes()
+    if form == "compressed":
+        Path(old).write_bytes(gzip.compress(content))
+    elif form == "indented" and command[-1] == "--from":
+        Path(old).write_text(json.dumps(json.loads(content), indent=2))
+    result = run(*command, old)
+    assert [version for version, text in TEXTS.items() if text in result.stdout] == [release], result.output
+
+
+def test_the_library_and_further_snapshots_keep_the_release(old: str, tmp_path: Path) -> None:
+    assert str(Cluster.from_snapshot(old).simulate().pending[0]).count(TEXTS["1.33"]) == 1
+    again = tmp_path / "again.json"
+    assert run("snapshot", str(again), "--from", old, "--anonymize").exit_code == 0
+    assert json.loads(again.read_text())["release"] == "1.33"
+
+
+def test_a_snapshot_without_a_release_has_the_rules_of_the_latest(old: str) -> None:
+    Path(old).write_bytes(Path(old).read_bytes().replace(b'"release":"1.33",', b"", 1))
+    assert TEXTS["1.36"] in run("simulate", "--from", old).stdout
+
+
 @pytest.mark.parametrize("options", [("s.json.gz",), ("s.json", "--compress")])
 def test_compressed(options: tuple[str, ...], manifests: str, tmp_path: Path) -> None:
     file = tmp_path / options[0]
@@ -181,6 +231,7 @@ BAD = {
     "type": (lambda content: content.replace(b'"name":"ant"', b'"name":7', 1), "$.objects.Node[0].metadata.name"),
     "manifests": (lambda content: b'{"kind":"Pod"}', "not a snapshot; manifests are given with -f"),
     "time": (lambda content: content.replace(b'"takenAt":"', b'"takenAt":"x', 1), "$.takenAt: not a time"),
+    "release": (lambda content: content.replace(b'"release":"', b'"release":"x', 1), "$.release: could not parse"),
     "empty": (lambda content: b"", "not a snapshot"),
 }
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from stowplan.cli.streams import aligned, opened, print_lines, read, shown
+from stowplan.cli.streams import aligned, opened, peek, print_lines, read, shown
 from stowplan.errors import InputError
 
 LINES = [Text("a" * 100, "bold"), Text("[not markup]")]
@@ -30,6 +30,16 @@ def test_a_dash_is_standard_input_which_stays_open(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "stdin", stdin)
     assert (read("-"), read("-")) == (b"text", b"")
     assert shown("-") == "<stdin>"
+
+
+def test_first_bytes_are_read_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(b"abc")
+    assert peek(str(file), 2) == b"ab"
+    with file.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert peek("-", 2).startswith(b"ab")
+        assert read("-") == b"abc"
 
 
 def test_standard_input_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from tests.builders import Json, World, node, pod, profile_config
 
 from stowplan import api
 from stowplan.api import codec
+from stowplan.config.releases import LATEST, RELEASES, Release
 from stowplan.framework import Action, Code, CycleState, EventResource, QueueingHint, Status
 
 NAME = "NodeResourcesFit"
@@ -106,6 +107,30 @@ def test_registrations() -> None:
     assert registered(world, EventResource.DeviceClass).event.action == Action.Add | Action.Update
 
 
+BY_CLASS = {"DRAExtendedResource": True}
+
+
+@pytest.mark.parametrize(
+    ("release", "registers"),
+    [
+        (RELEASES["1.33"], False),
+        (RELEASES["1.34"].with_gates(BY_CLASS), False),
+        (RELEASES["1.35"], False),
+        (RELEASES["1.35"].with_gates(BY_CLASS), True),
+        (LATEST.with_gates({"DRAExtendedResource": False}), False),
+    ],
+)
+def test_device_classes_wake_from_v1_35_on_while_they_provide_extended_resources(
+    release: Release, registers: bool
+) -> None:
+    world = World(release=release)
+    world.put("DeviceClass", name="gpus", spec={"extendedResourceName": GPU})
+    found = [entry.event.resource for entry in world.plugin(NAME).events_to_register()]
+    assert (EventResource.DeviceClass in found) is registers
+    after = registered(world, EventResource.Node).hint
+    assert after(world.pod(WAITING), None, codec.convert(api.Node, node("n", 2))) is (QUEUE if registers else SKIP)
+
+
 WAITING = pod("p", requests={"cpu": 2, GPU: 1})
 
 
@@ -143,6 +168,25 @@ def test_pods_that_make_room(old: Json, new: Json | None, hint: QueueingHint) ->
 )
 def test_nodes_that_offer_more(old: Json | None, new: Json, hint: QueueingHint) -> None:
     world = World()
+    after = registered(world, EventResource.Node).hint
+    before, now = (item and codec.convert(api.Node, item) for item in (old, new))
+    assert after(world.pod(WAITING), before, now) is hint
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        (None, node("n", 2), QUEUE),
+        (None, node("n", 1), SKIP),
+        (None, node("n", 2, extra={GPU: "1"}), QUEUE),
+        (node("n", 2), node("n", 2, memory=1), QUEUE),
+        (node("n", 2, extra={GPU: "1"}), node("n", 2, memory=1, extra={GPU: "1"}), SKIP),
+    ],
+)
+def test_nodes_whose_devices_provide_a_resource(old: Json | None, new: Json, hint: QueueingHint) -> None:
+    """A node that does not have the resource itself may have the devices of the class; DynamicResources checks that."""
+    world = World()
+    world.put("DeviceClass", name="gpus", spec={"extendedResourceName": GPU})
     after = registered(world, EventResource.Node).hint
     before, now = (item and codec.convert(api.Node, item) for item in (old, new))
     assert after(world.pod(WAITING), before, now) is hint

@@ -18,7 +18,7 @@ from stowplan.bench.cluster.bulk import Request, send_all, send_chains
 from stowplan.bench.scheduler_perf.bound_pods import BoundPods, Labels, has_labels
 from stowplan.bench.scheduler_perf.object_template import ObjectTemplate
 from stowplan.bench.scheduler_perf.objects import PodCreation, node_requests, pods_path, post, slice_requests
-from stowplan.bench.scheduler_perf.suite import Operation, PerfWorkload
+from stowplan.bench.scheduler_perf.suite import Operation, PerfWorkload, duration_seconds
 from stowplan.bench.scheduler_perf.throughput import ThroughputCollector
 from stowplan.cluster.connection import Connection
 from stowplan.errors import InputError
@@ -30,9 +30,6 @@ WAIT_SECONDS = 600.0
 
 CREATORS = 30
 """Pods that are created at the same time."""
-
-_DURATION = re.compile(r"([0-9.]+)(ms|s|m|h)")
-_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 Measure = Callable[[bool], None]
 """Called with True when a measurement starts and with False when it ends."""
@@ -183,7 +180,7 @@ class WorkloadRun:
         if operation.get("collectMetrics"):
             self._collect([namespace], {})
         if operation.get("steadyState"):
-            self._create_steadily(chains, namespace, _seconds(operation["duration"]))
+            self._create_steadily(chains, namespace, duration_seconds(operation["duration"]))
         else:
             self._send_chains(chains)
             if operation.get("skipWaitToCompletion"):
@@ -225,7 +222,7 @@ class WorkloadRun:
                 del self._awaited[namespace]
 
     def _sleep(self, operation: Operation, number: int) -> None:
-        self._closing.wait(_seconds(operation["duration"]))
+        self._closing.wait(duration_seconds(operation["duration"]))
 
     def _await_scheduled(self, namespace: str, selector: Labels, count: int) -> None:
         self._poll(lambda: self._bound.count(namespace, selector), count, f"pods bound in {namespace}")
@@ -295,11 +292,6 @@ def _attempted(pod: Mapping[str, Any]) -> bool:
     if pod["spec"].get("nodeName"):
         return True
     return any(condition["type"] == "PodScheduled" for condition in pod["status"].get("conditions", ()))
-
-
-def _seconds(duration: str) -> float:
-    """The value of a Go duration such as `1m30s`."""
-    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION.findall(duration))
 
 
 def _snake_case(opcode: str) -> str:

@@ -35,6 +35,8 @@ class PerfReport(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     threshold: float = 0.0
+    load: float = 0.0
+    """The machine's load average over one minute, before the first turn."""
     turns: dict[str, PerfTurn] = {}
     obstacle: str = ""
 
@@ -54,4 +56,5 @@ class PerfReport(msgspec.Struct, frozen=True, kw_only=True):
         if self.obstacle:
             return encode(fields | {"obstacle": self.obstacle})
         turns = msgspec.to_builtins(self.turns)
-        return encode(fields | {"threshold": self.threshold, "turns": turns, "ratios": self.ratios})
+        fields |= {"threshold": self.threshold, "load": self.load}
+        return encode(fields | {"turns": turns, "ratios": self.ratios})

@@ -69,8 +69,9 @@ class PerfRunner:
             if obstacle:
                 yield PerfReport(scenario=workload.name, obstacle=obstacle)
                 continue
+            load = os.getloadavg()[0]
             turns = {name: self._turn(workload, name) for name in self._schedulers}
-            yield PerfReport(scenario=workload.name, threshold=workload.threshold, turns=turns)
+            yield PerfReport(scenario=workload.name, threshold=workload.threshold, load=load, turns=turns)
 
     def _turn(self, workload: PerfWorkload, name: str) -> PerfTurn:
         self._progress(f"{workload.name}: {name}")

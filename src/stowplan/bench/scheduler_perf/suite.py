@@ -5,6 +5,7 @@ Upstream: test/integration/scheduler_perf/scheduler_perf.go
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,13 @@ CONFIG_FILE = "performance-config.yaml"
 Operation = dict[str, Any]
 """An operation with its parameters filled in; `opcode` is its kind."""
 
+START_SECONDS = 15.0
+"""Time in which a control plane and a scheduler start and end."""
+REQUESTS_PER_SECOND = 300.0
+"""Objects created and pods bound on two cores, by kube-scheduler, roughly."""
+
+_DURATION = re.compile(r"([0-9.]+)(ms|s|m|h)")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DRA = "DynamicResourceAllocation"
 _DEFAULT_GATES = parse_gates(())
 
@@ -66,6 +74,13 @@ class PerfWorkload(msgspec.Struct, frozen=True, kw_only=True):
         """Gates that differ from their defaults."""
         return {name: value for name, value in self.gates.items() if _DEFAULT_GATES[name] != value}
 
+    @property
+    def expected_seconds(self) -> float:
+        """A rough estimate of the time of one turn, from the number of objects and the durations of operations."""
+        objects = sum(operation.get("count", 0) for operation in self.operations)
+        durations = sum(duration_seconds(operation.get("duration", "")) for operation in self.operations)
+        return START_SECONDS + objects / REQUESTS_PER_SECOND + durations
+
     def path(self, relative: str) -> Path:
         return self.folder / relative
 
@@ -92,6 +107,11 @@ def select(workloads: Sequence[PerfWorkload], names: Sequence[str], labels: Sequ
         for workload in workloads
         if (not names or any(_named(workload, name) for name in names)) and set(labels) <= set(workload.labels)
     ]
+
+
+def duration_seconds(duration: str) -> float:
+    """The value of a Go duration such as `1m30s`."""
+    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION.findall(duration))
 
 
 def _named(workload: PerfWorkload, name: str) -> bool:

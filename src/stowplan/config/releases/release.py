@@ -39,6 +39,11 @@ class DeviceRules:
     """An alternative with allocationMode All is allocated as a whole. Otherwise the search continues after its first
     device as if in the first alternative, and the second alternative takes the devices of the first if both ask for
     all."""
+    allocatable_wakes: bool = True
+    """DynamicResources tries a pod again after a change of a node's allocatable resources."""
+    classes_wake_fit: bool = True
+    """NodeResourcesFit tries a pod again after a device class begins to provide an extended resource, and regards such
+    a class in events of nodes, while the gate DRAExtendedResource is on."""
     not_owner: str = "ResourceClaim {claim} was not created for Pod {pod} (Pod is not owner)"
 
 

@@ -56,6 +56,7 @@ _DEVICES_1_34 = replace(
     rejects_capacity_requests=True,
     rejects_distinct_attributes=False,
     selectors_read_sharing=True,
+    classes_wake_fit=False,
 )
 _RULES_1_34 = replace(_RULES_1_35, evicts_terminating_victims=True, devices=_DEVICES_1_34)
 _RULES_1_33 = replace(
@@ -64,6 +65,7 @@ _RULES_1_33 = replace(
     untolerated_taint="node(s) had untolerated taint {{{key}: {value}}}",
     read_write_once_pod="node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
     namespace_selector_without_labels=False,
+    devices=replace(_DEVICES_1_34, allocatable_wakes=False),
 )
 _PLACEMENT_POINTS = frozenset({"placementGenerate", "placementScore"})
 _BEFORE_1_35: dict[str, Any] = {

@@ -17,15 +17,16 @@ from stowplan.plugins.dynamic_resources.group_claims import GroupClaims
 class Hints:
     """Hints for events of claims and of the pod itself. Other registered events always queue the pod."""
 
-    def __init__(self, tracker: ClaimTracker, groups: GroupClaims | None = None) -> None:
+    def __init__(self, tracker: ClaimTracker, groups: GroupClaims | None, *, allocatable_wakes: bool) -> None:
         self._tracker = tracker
         self._groups = groups
+        self._node_actions = fwk.Action.Add | fwk.Action.UpdateNodeLabel
+        if allocatable_wakes:
+            self._node_actions |= fwk.Action.UpdateNodeAllocatable
 
     def events(self) -> Iterable[fwk.ClusterEventWithHint]:
         return (
-            fwk.on(
-                fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeLabel | fwk.Action.UpdateNodeAllocatable
-            ),
+            fwk.on(fwk.EventResource.Node, self._node_actions),
             fwk.on(fwk.EventResource.ResourceClaim, fwk.Action.Add | fwk.Action.Update, self.after_claim_event),
             fwk.on(fwk.EventResource.Pod, fwk.Action.UpdatePodGeneratedResourceClaim, self.after_pod_event),
             fwk.on(fwk.EventResource.DeviceClass, fwk.Action.Add | fwk.Action.Update),

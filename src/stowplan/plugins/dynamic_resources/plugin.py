@@ -74,7 +74,8 @@ class DynamicResources(InTreePlugin):
         self._tracker = tracker_of(self.cluster)
         self._not_owner = self.cluster.release.rules.devices.not_owner
         self._groups = GroupClaims(self.cluster)
-        self._hints = Hints(self._tracker, self._groups)
+        wakes = self.cluster.release.rules.devices.allocatable_wakes
+        self._hints = Hints(self._tracker, self._groups, allocatable_wakes=wakes)
         self._releaser = ClaimReleaser(self._tracker, handle)
         self._writer = ClaimWriter(self._tracker, handle, self._binding_timeout, self._clock)
         timeout = args.filter_timeout.seconds

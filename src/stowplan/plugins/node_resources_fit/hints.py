@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.api.quantity import milli_value, value
-from stowplan.cache.device_classes import IMPLICIT_PREFIX
+from stowplan.cache import Cluster
+from stowplan.cache.device_classes import IMPLICIT_PREFIX, backing_device_class
 
 QUEUE, SKIP = fwk.QueueingHint.Queue, fwk.QueueingHint.QueueSkip
 
@@ -25,14 +26,30 @@ def after_pod_event(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> f
     return QUEUE if any(after.get(name, 0) < before.get(name, 0) for name in wanted) else SKIP
 
 
-def after_node_event(pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
-    """Queue if the node could hold the pod when empty and, for an update, offers more than before."""
-    if new is None or not fits_empty_node(pod.template, new):
-        return SKIP
-    if old is None or _allowed_pods(new) > _allowed_pods(old):
-        return QUEUE
-    grown = (name for name, amount in pod.template.requests.items() if amount and _offer(new, name) > _offer(old, name))
-    return QUEUE if any(grown) else SKIP
+class NodeHint:
+    """Hint for events of nodes. `cluster` has the device classes that provide extended resources; None without them."""
+
+    def __init__(self, cluster: Cluster | None) -> None:
+        self._cluster = cluster
+
+    def __call__(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
+        """Queue if the node could hold the pod when empty and, for an update, offers more than before, or leaves a
+        resource to devices."""
+        if new is None or not _allowed_pods(new):
+            return SKIP
+        wanted = {name: amount for name, amount in pod.template.requests.items() if amount}
+        short = [name for name, amount in wanted.items() if amount > _offer(new, name)]
+        if not all(self._is_delegated(name, new) for name in short):
+            return SKIP
+        if short or old is None or _allowed_pods(new) > _allowed_pods(old):
+            return QUEUE
+        return QUEUE if any(_offer(new, name) > _offer(old, name) for name in wanted) else SKIP
+
+    def _is_delegated(self, resource: str, node: api.Node) -> bool:
+        """Whether devices of a class provide the resource, since the node itself does not."""
+        if self._cluster is None or _offer(node, resource) > 0:
+            return False
+        return backing_device_class(self._cluster, resource) is not None
 
 
 def after_device_class_event(
@@ -45,12 +62,6 @@ def after_device_class_event(
     if old is not None:
         names = {new.spec.extended_resource_name} - {old.spec.extended_resource_name}
     return QUEUE if any(name in names for name, amount in pod.template.requests.items() if amount) else SKIP
-
-
-def fits_empty_node(template: fwk.PodTemplate, node: api.Node) -> bool:
-    if _allowed_pods(node) < 1:
-        return False
-    return all(amount <= _offer(node, name) for name, amount in template.requests.items() if amount)
 
 
 def _allowed_pods(node: api.Node) -> int:

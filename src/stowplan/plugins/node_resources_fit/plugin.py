@@ -121,11 +121,16 @@ class NodeResourcesFit(InTreePlugin):
         return self._strategy.score_placement((pod for pod, _ in assignments.assignments), assignments.placement.nodes)
 
     def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
-        return (
+        by_class = self.cluster.backs_extended_resources and self.cluster.release.rules.devices.classes_wake_fit
+        node_hint = hints.NodeHint(self.cluster if by_class else None)
+        events = [
             fwk.on(fwk.EventResource.Pod, fwk.Action.Delete | fwk.Action.UpdatePodScaleDown, hints.after_pod_event),
-            fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeAllocatable, hints.after_node_event),
-            fwk.on(fwk.EventResource.DeviceClass, fwk.Action.Add | fwk.Action.Update, hints.after_device_class_event),
-        )
+            fwk.on(fwk.EventResource.Node, fwk.Action.Add | fwk.Action.UpdateNodeAllocatable, node_hint),
+        ]
+        if by_class:
+            changes = fwk.Action.Add | fwk.Action.Update
+            events.append(fwk.on(fwk.EventResource.DeviceClass, changes, hints.after_device_class_event))
+        return events
 
     def _short(self, check: FitCheck, nodes: fwk.Nodes) -> fwk.Mask:
         allocatable = nodes.read(check.allocatable.array)

@@ -18,6 +18,7 @@ import msgspec
 from stowplan._version import __version__
 from stowplan.api import codec
 from stowplan.api.sanitization import Sanitizer
+from stowplan.config.releases import LATEST, Release, release_of
 from stowplan.errors import InputError
 from stowplan.simulator.custom_workload import CustomWorkload
 from stowplan.simulator.identity import timestamp
@@ -26,6 +27,9 @@ from stowplan.simulator.input.manifests import SIMULATED
 SNAPSHOT_KIND = "StowplanSnapshot"
 SNAPSHOT_VERSION = 1
 """Grows when an older release would misread the document."""
+
+HEADER_BYTES = 8192
+"""At the start of a file, compressed or not, that have the whole header."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _START = b'{"kind":"' + SNAPSHOT_KIND.encode()
@@ -48,6 +52,8 @@ class SnapshotHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     """The cluster, for people."""
     namespace: str = ""
     """Of the kubeconfig's context."""
+    release: str = ""
+    """The release of Kubernetes whose rules apply, such as "1.34"; empty in snapshots that do not record it."""
     anonymized: bool = False
 
     @property
@@ -57,6 +63,14 @@ class SnapshotHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
             return datetime.fromisoformat(self.taken_at).astimezone(UTC).timestamp()
         except ValueError as error:
             raise InputError(f"$.takenAt: not a time: {self.taken_at!r}") from error
+
+    @property
+    def kube_release(self) -> Release:
+        """The recorded release, else the latest one. Raises InputError."""
+        try:
+            return release_of(self.release) if self.release else LATEST
+        except ValueError as error:
+            raise InputError(f"$.release: {error}") from error
 
 
 class SnapshotFile(NamedTuple):
@@ -72,7 +86,7 @@ class _Document(msgspec.Struct, frozen=True):
     objects: dict[str, msgspec.Raw]
 
 
-def make_header(taken_at: float, source: str, namespace: str) -> SnapshotHeader:
+def make_header(taken_at: float, source: str, namespace: str, release: Release = LATEST) -> SnapshotHeader:
     return SnapshotHeader(
         kind=SNAPSHOT_KIND,
         version=SNAPSHOT_VERSION,
@@ -80,6 +94,7 @@ def make_header(taken_at: float, source: str, namespace: str) -> SnapshotHeader:
         taken_at=timestamp(int(taken_at)),
         source=source,
         namespace=namespace,
+        release=release.version,
     )
 
 
@@ -105,6 +120,23 @@ def encode_snapshot(header: SnapshotHeader, objects: dict[str, list[Any]], *, co
 def is_snapshot(start: bytes) -> bool:
     """Whether a file with these first bytes is a snapshot, or compressed."""
     return start.startswith((_GZIP_MAGIC, _START))
+
+
+def recorded_release(start: bytes) -> Release:
+    """The release that a snapshot with these first bytes records, else the latest one.
+
+    The header precedes the objects, so `HEADER_BYTES` suffice. Damaged content is reported by `decode_snapshot`.
+    """
+    if start.startswith(_GZIP_MAGIC):
+        try:
+            start = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(start, HEADER_BYTES)
+        except zlib.error:
+            return LATEST
+    head, objects, _ = start.partition(b'"objects"')
+    try:
+        return codec.decode(SnapshotHeader, head.rstrip().removesuffix(b",") + b"}").kube_release if objects else LATEST
+    except (codec.DecodeError, InputError):
+        return LATEST
 
 
 def decode_snapshot(content: bytes, max_bytes: int) -> SnapshotFile:
@@ -141,7 +173,7 @@ def _header(content: bytes) -> SnapshotHeader:
         by = f", written by stowplan {header.stowplan}" if header.stowplan else ""
         known = f"stowplan {__version__} reads snapshots up to version {SNAPSHOT_VERSION}"
         raise InputError(f"a snapshot of version {header.version}{by}; {known}")
-    header.taken_at_seconds  # noqa: B018
+    header.taken_at_seconds, header.kube_release  # noqa: B018
     return header
 
 

@@ -7,6 +7,7 @@ import pytest
 from stowplan import api
 from stowplan.cache import Cluster
 from stowplan.config.args import DynamicResourcesArgs
+from stowplan.config.releases import RELEASES
 from stowplan.framework import Action, Code, CycleState, EventResource, Pod, QueueingHint, Status, implements
 from stowplan.plugins.dynamic_resources import DynamicResources
 from stowplan.plugins.dynamic_resources.plugin import STATE
@@ -301,6 +302,13 @@ def test_registered_events(plugin: DynamicResources) -> None:
         (EventResource.DeviceClass, changes, True),
         (EventResource.ResourceSlice, changes, True),
     }
+
+
+@pytest.mark.parametrize(("version", "wakes"), [("1.33", False), ("1.34", True), ("1.35", True)])
+def test_allocatable_resources_wake_from_v1_34_on(version: str, wakes: bool) -> None:
+    release = RELEASES[version].with_gates({"DynamicResourceAllocation": True})
+    plugin = DynamicResources(DynamicResourcesArgs(), handle(Cluster(release=release)))
+    assert bool(hint_for(plugin, EventResource.Node).event.action & Action.UpdateNodeAllocatable) is wakes
 
 
 @pytest.mark.parametrize(
