@@ -132,7 +132,6 @@ def old(tmp_path: Path) -> str:
         (("simulate", "--emulated-version", "1.36", "--from"), "1.36"),
         (("explain", "p", "-o", "json", "--from"), "1.33"),
         (("explain", "p", "-o", "json", "--base"), "1.33"),
-        (("what-if", "--add-nodes", "1", "--like", "ant", "-o", "json", "--from"), "1.33"),
     ],
 )
 @pytest.mark.parametrize("form", ["plain", "compressed", "indented"])
@@ -149,7 +148,7 @@ def test_answers_about_a_snapshot_follow_its_release(
 
 
 def test_the_library_and_further_snapshots_keep_the_release(old: str, tmp_path: Path) -> None:
-    assert str(Cluster.from_snapshot(old).simulate().pending[0]).count(TEXTS["1.33"]) == 1
+    assert TEXTS["1.33"] in Cluster.from_snapshot(old).simulate().pending[0].message
     again = tmp_path / "again.json"
     assert run("snapshot", str(again), "--from", old, "--anonymize").exit_code == 0
     assert json.loads(again.read_text())["release"] == "1.33"

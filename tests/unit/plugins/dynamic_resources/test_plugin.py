@@ -307,7 +307,7 @@ def test_registered_events(plugin: DynamicResources) -> None:
 @pytest.mark.parametrize(("version", "wakes"), [("1.33", False), ("1.34", True), ("1.35", True)])
 def test_allocatable_resources_wake_from_v1_34_on(version: str, wakes: bool) -> None:
     release = RELEASES[version].with_gates({"DynamicResourceAllocation": True})
-    plugin = DynamicResources(DynamicResourcesArgs(), handle(Cluster(release=release)))
+    plugin = DynamicResources(DynamicResourcesArgs(), handle(Cluster(release=release)), clock=lambda: 0.0)
     assert bool(hint_for(plugin, EventResource.Node).event.action & Action.UpdateNodeAllocatable) is wakes
 
 
