@@ -77,7 +77,7 @@ class PerfWorkload(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def expected_seconds(self) -> float:
         """A rough estimate of the time of one turn, from the number of objects and the durations of operations."""
-        objects = sum(operation.get("count", 0) for operation in self.operations)
+        objects: int = sum(operation.get("count", 0) for operation in self.operations)
         durations = sum(duration_seconds(operation.get("duration", "")) for operation in self.operations)
         return START_SECONDS + objects / REQUESTS_PER_SECOND + durations
 
