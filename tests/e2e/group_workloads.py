@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any, NamedTuple
 
+from tests.e2e.devices import CLAIM, DRIVER, GROUP, claim, device_class, device_slice, resource
 from tests.parity.outcome import condition_of
 
 from stowplan.testing import KubeApi, node, pod
@@ -20,6 +21,9 @@ POD_GROUP = f"{VERSION}/PodGroup"
 PRIORITIES = {"low": 1, "middle": 10, "high": 100}
 RACK = "example.com/rack"
 QUIET_SECONDS = 0.5
+RETRIED = "got allocated elsewhere in the meantime"
+"""kube-scheduler binds members that share a claim with this failure in their second attempt."""
+KINDS = ("Pod", POD_GROUP, "Node", CLAIM, f"{GROUP}/ResourceSlice", f"{GROUP}/DeviceClass")
 
 
 class GroupWorkload(NamedTuple):
@@ -34,6 +38,8 @@ class GroupWorkload(NamedTuple):
     plain: list[JsonObject]
     group: JsonObject
     members: list[JsonObject]
+    devices: list[JsonObject]
+    """With the claims on them."""
 
 
 def priority_class(name: str, value: int) -> JsonObject:
@@ -90,7 +96,37 @@ def draw(seed: int, *, whole: bool) -> GroupWorkload:
         shape["priorityClassName"] = "middle"
     cpu = random.choice(("500m", "1", "2"))
     members = [member(f"{prefix}-{i}", prefix, cpu=cpu, **shape) for i in range(size)]
-    return GroupWorkload(nodes, running, _plain(random, nodes), pod_group(prefix, least, **more), members)
+    plain = _plain(random, nodes)
+    kind = random.choice(("", "", "own", "shared"))
+    devices: list[JsonObject] = []
+    if kind == "own":
+        devices = _own_devices(random, nodes, members)
+    elif kind == "shared":
+        entries = [{"name": "gpu", "resourceClaimName": f"{prefix}-shared"}]
+        devices = _shared_device(prefix)
+        for each in members:
+            each["spec"]["resourceClaims"] = entries
+        if whole and random.random() < 0.5:
+            more["resourceClaims"] = entries
+    return GroupWorkload(nodes, running, plain, pod_group(prefix, least, **more), members, devices)
+
+
+def _own_devices(random: Random, nodes: list[JsonObject], members: list[JsonObject]) -> list[JsonObject]:
+    """A device for each member, on nodes that have few of them."""
+    claims = []
+    for each in members:
+        name = each["metadata"]["name"]
+        each["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": name}]
+        claims.append(claim(name, NAMESPACE))
+    slices = [device_slice(each["metadata"]["name"], random.randint(1, 6)) for each in nodes]
+    return [device_class(), *slices, *claims]
+
+
+def _shared_device(prefix: str) -> list[JsonObject]:
+    """One device, which all nodes reach, for all members."""
+    pool = {"name": prefix, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "allNodes": True, "pool": pool, "devices": [{"name": "gpu-0"}]}
+    return [device_class(), resource("ResourceSlice", prefix, spec), claim(f"{prefix}-shared", NAMESPACE)]
 
 
 def _plain(random: Random, nodes: list[JsonObject]) -> list[JsonObject]:
@@ -124,11 +160,15 @@ class EndState(NamedTuple):
     messages: dict[str, int]
     condition: tuple[str, str, str] | None
     evicted: int
+    consumers: dict[str, int]
+    """Resources for which claims are reserved, pods or podgroups."""
 
     def agrees_with(self, expected: EndState) -> bool:
         """Whether it is kube-scheduler's, except for what is random there: the placement that is tried first, and
         whether a later attempt overwrites the condition of a group that was scheduled."""
         if (self.bound, self.plain, self.evicted) != (expected.bound, expected.plain, expected.evicted):
+            return False
+        if self.consumers != expected.consumers:
             return False
         if self.condition is not None and "first placement" in self.condition[2]:
             return self.condition == expected.condition
@@ -136,7 +176,8 @@ class EndState(NamedTuple):
         return self.messages == expected.messages and (overwritten or self.condition == expected.condition)
 
     def __str__(self) -> str:
-        return f"{self.bound} and {self.plain} plain bound, {self.messages}, {self.condition}, {self.evicted} evicted"
+        bound = f"{self.bound} and {self.plain} plain bound"
+        return f"{bound}, {self.messages}, {self.condition}, {self.evicted} evicted, claims of {self.consumers}"
 
 
 def warm_up(api: KubeApi) -> None:
@@ -157,13 +198,14 @@ def end_state(api: KubeApi, workload: GroupWorkload, timeout: float = 20.0) -> E
     if workload.plain:
         api.create_all(workload.plain)
         time.sleep(0.3)
+    api.create_all(workload.devices)
     api.create_all(workload.members)
     time.sleep(0.2)
     api.create(workload.group)
     deadline, since, last = time.monotonic() + timeout, time.monotonic(), None
     while time.monotonic() < deadline:
         state = _state(api, workload)
-        if state != last:
+        if state != last or any(RETRIED in message for message in state.messages):
             last, since = state, time.monotonic()
         elif time.monotonic() - since > QUIET_SECONDS:
             break
@@ -186,7 +228,10 @@ def _state(api: KubeApi, workload: GroupWorkload) -> EndState:
     bound = sum(bool(each["spec"].get("nodeName")) for each in members)
     condition = group_condition(api, workload.group["metadata"]["name"])
     evicted = len(workload.running) - len(there(workload.running))
-    return EndState(bound, len(members) + len(plain) - len(pending) - bound, dict(messages), condition, evicted)
+    claims = api.list(CLAIM, NAMESPACE)
+    consumers = Counter(ref["resource"] for each in claims for ref in each.get("status", {}).get("reservedFor", ()))
+    others = len(members) + len(plain) - len(pending) - bound
+    return EndState(bound, others, dict(messages), condition, evicted, dict(consumers))
 
 
 def group_condition(api: KubeApi, name: str) -> tuple[str, str, str] | None:
@@ -197,6 +242,12 @@ def group_condition(api: KubeApi, name: str) -> tuple[str, str, str] | None:
     return None
 
 
-def remove(api: KubeApi, kinds: Iterable[str] = ("Pod", POD_GROUP, "Node")) -> None:
+def message_of(api: KubeApi, name: str) -> str:
+    """The message of a pod's condition PodScheduled."""
+    found = condition_of(api.get("Pod", name, NAMESPACE))
+    return "" if found is None else str(found.get("message", ""))
+
+
+def remove(api: KubeApi, kinds: Iterable[str] = KINDS) -> None:
     for kind in kinds:
         clear(api, kind)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from tests.e2e.conftest import StartStowplan
+from tests.e2e.devices import CLAIM, claim, device_class, device_slice, resource
 from tests.e2e.group_workloads import (
     NAMESPACE,
     POD_GROUP,
@@ -16,6 +17,7 @@ from tests.e2e.group_workloads import (
     end_state,
     group_condition,
     member,
+    message_of,
     pod_group,
     priority_class,
     remove,
@@ -23,13 +25,15 @@ from tests.e2e.group_workloads import (
 )
 
 from stowplan.testing import ControlPlane, KubeApi, KubeScheduler, node, pod, wait_until
+from stowplan.testing.cleanup import clear
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.since("v1.36")]
 
 GANG = "--feature-gates=GenericWorkload=true,GangScheduling=true"
-ALL = f"{GANG},TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true"
+ALL = f"{GANG},TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true,DRAWorkloadResourceClaims=true"
 FIRST = int(os.environ.get("STOWPLAN_GROUP_FIRST", "0"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("STOWPLAN_GROUP_WORKLOADS", "6")))
+TWO_PROFILES = {"profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}]}
 KILLS = int(os.environ.get("STOWPLAN_GROUP_KILLS", "3"))
 
 
@@ -108,3 +112,65 @@ def test_a_gang_waits_for_room(place: ControlPlane, api: KubeApi, start_stowplan
     api.create(node("more", cpu="1"))
     api.wait_for_pods_bound(NAMESPACE, 4)
     wait_until(lambda: group_condition(api, "g") == ("True", "Scheduled", ""))
+
+
+def test_a_claim_of_a_group_is_reserved_for_it(
+    place: ControlPlane, api: KubeApi, start_stowplan: StartStowplan
+) -> None:
+    """DRAWorkloadResourceClaims: one entry in reservedFor, and members on the node of the device; the claim of a
+    template, as the controller makes it, belongs to the group."""
+    start_stowplan(ALL, control_plane=place)
+    api.create_all([node("n", cpu="8"), node("m", cpu="8"), device_class(), device_slice("n", 2)])
+    uses = [
+        {"name": "named", "resourceClaimName": "named"},
+        {"name": "made", "resourceClaimTemplateName": "template"},
+    ]
+    template = resource("ResourceClaimTemplate", "template", {"spec": claim("x", NAMESPACE)["spec"]}, NAMESPACE)
+    api.create_all([claim("named", NAMESPACE), template])
+    group = api.create(pod_group("g", 3, resourceClaims=uses))
+    made = claim("made", NAMESPACE)
+    made["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": VERSION,
+            "kind": "PodGroup",
+            "name": "g",
+            "uid": group["metadata"]["uid"],
+            "controller": True,
+        }
+    ]
+    made["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": "made"}
+    api.create(made)
+    api.create_all([member(f"g-{i}", resourceClaims=uses) for i in range(3)])
+    statuses = {"status": {"resourceClaimStatuses": [{"name": "made", "resourceClaimName": "made"}]}}
+    for i in range(3):
+        api.patch("Pod", f"g-{i}", statuses, NAMESPACE, subresource="status")
+    bound = api.wait_for_pods_bound(NAMESPACE, 3)
+    assert set(bound.values()) == {"n"}
+    for name in ("named", "made"):
+        [consumer] = api.get(CLAIM, name, NAMESPACE)["status"]["reservedFor"]
+        assert (consumer["resource"], consumer["uid"]) == ("podgroups", group["metadata"]["uid"])
+
+
+def test_bad_groups_leave_a_line_each_and_hold_up_no_pod(
+    place: ControlPlane, api: KubeApi, start_stowplan: StartStowplan
+) -> None:
+    """minCount above the members, members of two schedulers, a PodGroup that is missing or vanishes."""
+    process = start_stowplan(GANG, control_plane=place, config=TWO_PROFILES)
+    api.create(node("n", cpu="4"))
+    api.create_all([member(f"few-{i}", "few") for i in range(2)])
+    api.create(pod_group("few", 3))
+    api.create_all([member("mixed-0", "mixed"), member("mixed-1", "mixed", schedulerName="other")])
+    api.create(pod_group("mixed", 2))
+    api.create_all([member(f"gone-{i}", "gone", cpu="3") for i in range(2)])
+    api.create(pod_group("gone", 2))
+    api.create(member("orphan-0", "orphan"))
+    wait_until(lambda: group_condition(api, "gone") is not None)
+    text = "all pods in a single pod group should have the same .spec.schedulerName set"
+    wait_until(lambda: text in message_of(api, "mixed-0"))
+    clear(api, POD_GROUP)
+    api.create(pod("plain", NAMESPACE))
+    api.wait_for_pods_bound(NAMESPACE, 1)
+    assert process.log.read_text().count("internal error") == 0
+    api.create(pod_group("orphan", 1))
+    api.create(pod_group("few", 2))
+    api.wait_for_pods_bound(NAMESPACE, 4)

@@ -72,6 +72,9 @@ OWN_MEMBERS = "own-members"
 UNRESERVED_ROOM = "unreserved-room"
 INCOMPLETE_GANGS = "incomplete-gangs"
 WAITING_NOMINATIONS = "waiting-nominations"
+BUSY_RETRIES = "busy-retries"
+SHARED_VOLUMES = "shared-volumes"
+SHARED_CLAIMS = "shared-claims"
 
 GROUP_DIFFERENCES = {
     STALE_ANTI_AFFINITY: "required anti-affinity of a member is ignored for the members after it on most nodes",
@@ -80,6 +83,9 @@ GROUP_DIFFERENCES = {
     UNRESERVED_ROOM: "room that is made for a group as a whole is reserved for no pod",
     INCOMPLETE_GANGS: "members hold their room for up to five minutes after another member failed",
     WAITING_NOMINATIONS: "members are nominated to their nodes while the gang is completed",
+    BUSY_RETRIES: "a group that does not fit is retried without an event, and without a pause while no pod is queued",
+    SHARED_VOLUMES: "two members may use a ReadWriteOncePod claim",
+    SHARED_CLAIMS: "members that share a ResourceClaim that is being allocated go to any node, and fail at PreBind",
 }
 """Behaviour of kube-scheduler v1.36 with pod groups that can be switched on: --kube-scheduler-group-behavior."""
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stowplan.config.feature_gates import (
+    BUSY_RETRIES,
     EAGER_EVICTION,
     INCOMPLETE_GANGS,
     OWN_MEMBERS,
+    SHARED_VOLUMES,
     STALE_ANTI_AFFINITY,
     UNRESERVED_ROOM,
     WAITING_NOMINATIONS,
@@ -56,6 +58,7 @@ class GroupSchedulingCycles(SchedulingCycles):
         self._submitting = False
         """Whether members of a group are being bound, of which some are not assumed yet."""
         bindings.gangs = self
+        queue.retries_groups = self._as_upstream(BUSY_RETRIES)
 
     def _as_upstream(self, difference: str) -> bool:
         """Whether that behaviour of kube-scheduler is reproduced."""
@@ -99,6 +102,7 @@ class GroupSchedulingCycles(SchedulingCycles):
                 group,
                 spares_members=not self._as_upstream(OWN_MEMBERS),
                 stale_affinity=self._as_upstream(STALE_ANTI_AFFINITY),
+                stale_volumes=self._as_upstream(SHARED_VOLUMES),
                 in_parallel=True,
             ).decide()
         except Exception as bug:
@@ -146,7 +150,7 @@ class GroupSchedulingCycles(SchedulingCycles):
             decision.result == "unschedulable" and self._as_upstream(EAGER_EVICTION)
         ):
             self._preempt(decision)
-        self._requeue(failed, frozenset() if decision.search is None else decision.search.rejectors)
+        self._requeue(failed, self._further_rejectors(decision))
         if binding:
             decisions = [results[queued.pod.uid].decision for queued in binding]
             if not self._bind_together(key, binding, decisions):
@@ -159,6 +163,23 @@ class GroupSchedulingCycles(SchedulingCycles):
             # The members that are left over are a group of their own, which may preempt.
             self._queue.activate([queued.pod for queued, _ in failed])
         self._conditions.write(key, decision.condition)
+
+    def _further_rejectors(self, decision: GroupDecision) -> frozenset[str]:
+        """The plugins whose events can help the group, besides those that rejected members in the first placement.
+
+        kube-scheduler has none for a group without a placement, or short of members that are gated, and retries the
+        group every ten seconds."""
+        search, rules = decision.search, decision.group.rules
+        rejectors = frozenset[str]() if search is None else search.rejectors
+        if decision.result != "unschedulable" or rejectors or any(each.rejectors for each in decision.outcomes):
+            return rejectors
+        if search is not None and search.error is not None:
+            return frozenset((search.error.plugin,))
+        members = self._state.cluster.pod_groups.get(*decision.group[:2])
+        if rules is None or rules.min_count is None or members is None or not self._enforces(decision.group.members[0]):
+            return rejectors
+        is_short = members.scheduled_count + len(decision.group.members) < rules.min_count
+        return frozenset((GANG_PLUGIN,)) if is_short else rejectors
 
     def _bind_together(self, key: GroupKey, binding: Sequence[QueuedPodInfo], decisions: Sequence[Decision]) -> bool:
         """Binds a gang whose members wait at Permit for each other alone, and for which only the default binder runs:

@@ -130,7 +130,7 @@ def evaluate_group(case: GroupCase, loaded: LoadedGroup, *, fixes: bool, afresh:
     profile = profiles[members[0].spec.scheduler_name]
     namespace, name = case.group.namespace, case.group.name
     group = PodGroupInfo(namespace, name, loaded.cluster.pod_groups.rules(namespace, name), members)
-    decision = GroupCycle(profile, group, afresh=afresh, stale_affinity=not fixes).decide()
+    decision = GroupCycle(profile, group, afresh=afresh, stale_affinity=not fixes, stale_volumes=not fixes).decide()
     verdict = group_verdict(decision, dropped, gated, _condition(case))
     _bind(profile, decision, verdict)
     return verdict

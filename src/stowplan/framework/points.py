@@ -159,7 +159,8 @@ POINTS = (
         phase="binding", validation_order=9, verb="bind", role="joins",
     ),
     Point(
-        PLACEMENT_GENERATE, "PlacementGenerate", ("generate_placements",), phase="placement", validation_order=13
+        PLACEMENT_GENERATE, "PlacementGenerate", ("generate_placements",),
+        phase="placement", validation_order=13, registers_events=True,
     ),
     Point(
         PLACEMENT_SCORE, "PlacementScore", ("score_placement",),

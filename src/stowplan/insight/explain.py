@@ -48,16 +48,22 @@ _MAX_SAMPLE = 5
 
 
 def explain(
-    profile: Profile, pod: Pod, *, top: int = 5, message: str | None = None, details: bool = False
+    profile: Profile,
+    pod: Pod,
+    *,
+    top: int = 5,
+    message: str | None = None,
+    details: bool = False,
+    within: Slots | None = None,
 ) -> Slices[Explanation]:
-    """Why the pod has no node, as the cluster is now.
+    """Why the pod has no node, as the cluster is now; with `within`, none of these nodes.
 
     `message` is kube-scheduler's message of the last attempt; without it the attempt is made again, with the search for
     victims, which can take longer than a slice should. `details` embeds the whole decision record, with every node.
     """
     if not len(profile.cluster.nodes):
         return _short(pod, "not-now", "There are no nodes.", Because(id="no-nodes", plugin=""))
-    matrix = FilterMatrix(profile, pod, filled=False)
+    matrix = FilterMatrix(profile, pod, filled=False, within=within)
     yield from matrix.fill()
     yield
     decision = profile.explain_decision(pod) if message is None else None
@@ -71,7 +77,7 @@ def explain(
         return replace(
             _short(pod, "fits", f"Fits on {_nodes(len(feasible))} now.", None, message or ""), decision=record
         )
-    on_the_way = yield from fits_after_deletions(matrix)
+    on_the_way = None if within is not None else (yield from fits_after_deletions(matrix))
     yield
     lasting = yield from lasting_rejections(matrix)
     verdict = verdict_of(matrix, on_the_way, lasting)
@@ -86,12 +92,13 @@ def explain(
     yield
     around = (yield from way_around(dominating)) or fragmentation(dominating)
     yield
-    proposals = yield from pod_proposals(matrix)
+    # Proposals are checked on all nodes.
+    proposals = [] if within is not None else (yield from pod_proposals(matrix))
     yield
     if decision is not None and decision.preemption is None:
         proposals += [proposal for proposal in (priority_proposal(matrix),) if proposal is not None]
         yield
-    if eliminations[-1].rank.kind is StepKind.AMOUNT:
+    if eliminations[-1].rank.kind is StepKind.AMOUNT and within is None:
         proposals += [proposal for proposal in (node_proposal(matrix, dominating.best),) if proposal is not None]
         yield
     closest, checks = yield from closest_nodes(matrix, top)

@@ -31,7 +31,7 @@ from stowplan.insight.last_attempt import with_last_attempt
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.not_created import concerns, failed_replica_sets
 from stowplan.insight.placed import explain_placed, not_compared
-from stowplan.insight.pod_group import MAX_MEMBERS_WHILE_RUNNING, explain_member, group_of_member
+from stowplan.insight.pod_group import MAX_MEMBERS_WHILE_RUNNING, explain_member, gang_gate_sentence, group_of_member
 from stowplan.insight.queue_words import Clocks, QueueView, history_of, permit_sentence, queue_state
 from stowplan.insight.sentences.pod_affinity import pending_matches
 from stowplan.insight.slices import Slices, timed
@@ -265,7 +265,9 @@ class Insight:
             return explain_briefly(pod, because, TOO_LARGE, self.last_message(pod) or "")
         status = profile.pre_enqueue(pod)
         if status is not None:
-            return (yield from explain_gated(profile, pod, status, top=top, message=self.last_message(pod)))
+            words = gang_gate_sentence(profile, pod, status)
+            message = self.last_message(pod)
+            return (yield from explain_gated(profile, pod, status, top=top, message=message, sentence=words))
         group = group_of_member(profile, pod, (entry.pod for entry in self.view.pending.values()))
         if group is not None and not (self._running and len(group.members) > MAX_MEMBERS_WHILE_RUNNING):
             return (yield from explain_member(profile, pod, group, top=top))

@@ -33,8 +33,8 @@ class FilterMatrix:
     Out-of-tree filters run only on nodes that no earlier filter rejects, as in a scheduling cycle.
     """
 
-    def __init__(self, profile: Profile, pod: Pod, *, filled: bool = True) -> None:
-        """`filled` is False for a matrix that `fill` completes in slices."""
+    def __init__(self, profile: Profile, pod: Pod, *, filled: bool = True, within: Slots | None = None) -> None:
+        """`filled` is False for a matrix that `fill` completes in slices. With `within`, other nodes are left out."""
         self.profile = profile
         self.pod = pod
         self.state = CycleState()
@@ -42,6 +42,8 @@ class FilterMatrix:
         self.high = self.table.high
         """Slots that the matrix covers; nodes that join later are left out."""
         self.alive: Mask = self.table.alive[: self.high].copy()
+        if within is not None:
+            self.alive[np.setdiff1d(np.arange(self.high), within)] = False
         self.rejected: list[Rejected] = []
         self.rivals: Mask = np.zeros(self.high, dtype=np.bool_)
         """Nodes that are rejected only because of pods nominated to them."""

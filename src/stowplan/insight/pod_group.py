@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from stowplan.cache import Trial
 from stowplan.config.feature_gates import GENERIC_WORKLOAD
-from stowplan.framework import Explanation, Pod, PodGroupInfo
-from stowplan.framework.explanation import EXPLANATION_VERSION, Because
+from stowplan.framework import Explanation, Pod, PodGroupInfo, Status
+from stowplan.framework.explanation import EXPLANATION_VERSION, Because, Change
 from stowplan.framework.pod_group import group_name
 from stowplan.insight.explain import explain, explained_pod
 from stowplan.insight.slices import Slices, run
@@ -44,6 +44,22 @@ def group_of_member(profile: Profile, pod: Pod, pending: Iterable[Pod]) -> PodGr
     return PodGroupInfo(pod.namespace, name, rules, in_order(members))
 
 
+def gang_gate_sentence(profile: Profile, pod: Pod, status: Status) -> str:
+    """What a member waits for that GangScheduling keeps out of the queue; "" for other pods."""
+    if status.plugin != _PLUGIN:
+        return ""
+    groups, name = profile.cluster.pod_groups, group_name(pod)
+    rules, state = groups.rules_of(pod), groups.of(pod)
+    if rules is None:
+        return f"Waits for PodGroup {pod.namespace}/{name}, which does not exist."
+    there, least = 0 if state is None else len(state.all), rules.min_count or 0
+    missing = least - there
+    return (
+        f"Waits for {missing} more {'member' if missing == 1 else 'members'} of pod group {name}: "
+        f"{there} of {least} (minCount) {'exists' if there == 1 else 'exist'}."
+    )
+
+
 def explain_member(profile: Profile, pod: Pod, group: PodGroupInfo, *, top: int) -> Slices[Explanation]:
     """Why a member has no node, or does not get the node that it would fit on."""
     decision = GroupCycle(profile, group, spares_members=True).decide()
@@ -52,7 +68,9 @@ def explain_member(profile: Profile, pod: Pod, group: PodGroupInfo, *, top: int)
     results = {result.pod.uid: result for result in trial.results}
     own = results.get(pod.uid)
     missing = own if own is not None and not own.placed else _first_missing(trial)
-    found = _nothing_missing(pod, decision) if missing is None else _explain_missing(profile, trial, missing, top)
+    found = _nothing_missing(pod, group, decision)
+    if missing is not None:
+        found = _without_members(_explain_missing(profile, trial, missing, top), trial)
     fitting = sum(result.placed for result in trial.results)
     facts = _facts(group, trial, fitting, missing)
     start = _start(profile, group, trial, fitting)
@@ -89,18 +107,38 @@ def _first_missing(trial: GroupTrial) -> MemberResult | None:
 def _explain_missing(profile: Profile, trial: GroupTrial, missing: MemberResult, top: int) -> Explanation:
     """The explanation of one member, with those that fit on their nodes. At once: the cluster is as it is meanwhile."""
     text = missing.status.message
-    if trial.placement is not None and trial.placement.nodes.meant != len(profile.cluster.nodes):
-        return _short(missing.pod, text)
+    placement, within = trial.placement, None
+    if placement is not None and placement.nodes.meant != len(profile.cluster.nodes):
+        within = placement.nodes.slots()
     with Trial(profile.cluster) as assumed:
         for result in trial.results:
             if result.placed:
                 assumed.assume(result.pod, result.node_name)
-        return run(explain(profile, missing.pod, top=top, message=text))
+        return run(explain(profile, missing.pod, top=top, message=text, within=within))
 
 
-def _nothing_missing(pod: Pod, decision: GroupDecision) -> Explanation:
+def _without_members(found: Explanation, trial: GroupTrial) -> Explanation:
+    """Without the changes in which another member leaves."""
+    members = {result.pod.key for result in trial.results}
+    closest = [
+        replace(each, changes=tuple(change for change in each.changes if members.isdisjoint(_leaving(change))))
+        for each in found.closest
+    ]
+    return replace(found, closest=tuple(closest))
+
+
+def _leaving(change: Change) -> set[str]:
+    return {each.pod for each in change.pods}.union(*map(_leaving, change.parts))
+
+
+def _nothing_missing(pod: Pod, group: PodGroupInfo, decision: GroupDecision) -> Explanation:
     if decision.result == "scheduled":
         return _short(pod, "All of them are bound in the next attempt.")
+    search, key = decision.search, "" if group.rules is None else group.rules.topology_key
+    if search is not None and search.error is not None:
+        if search.error.rejected and key and not search.placements:
+            return _short(pod, f"No node has the label {key}, of which all members need one value.")
+        return _short(pod, f"{search.error.message[:1].upper()}{search.error.message[1:]}.")
     return _short(pod, "More members have to exist, or to pass their gates.")
 
 

@@ -39,12 +39,14 @@ def explain_preemptor(pod: Pod, victims: list[Pod]) -> Explanation:
 
 
 def explain_gated(
-    profile: Profile, pod: Pod, status: Status, *, top: int, message: str | None = None
+    profile: Profile, pod: Pod, status: Status, *, top: int, message: str | None = None, sentence: str = ""
 ) -> Slices[Explanation]:
-    """A pod that PreEnqueue keeps out of the queue, and what would be without that."""
+    """A pod that PreEnqueue keeps out of the queue, and what would be without that. `sentence` replaces the plugin's
+    reason."""
     gates = [gate.name for gate in pod.spec.scheduling_gates]
     because = Because(id="gate", plugin=status.plugin, facts={"gates": gates})
-    found = _short(pod, "gated", "waiting", gate_sentence(pod, status.plugin, status.message), because)
+    sentence = sentence or gate_sentence(pod, status.plugin, status.message)
+    found = _short(pod, "gated", "waiting", sentence, because)
     without = "Without the gate" if len(gates) == 1 else "Without the gates" if gates else "Otherwise"
     try:
         diagnosis = Diagnosis(profile, pod).run()

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from stowplan import api
 from stowplan import framework as fwk
+from stowplan.framework.pod_group import group_name
 from stowplan.plugins.base import InTreePlugin
 
 
@@ -41,6 +43,22 @@ class TopologyPlacementGenerator(InTreePlugin):
             fwk.Placement(domain, subset(np.array(slots, dtype=np.intp))) for domain, slots in sorted(domains.items())
         ]
 
+    def events_to_register(self) -> Iterable[fwk.ClusterEventWithHint]:
+        """kube-scheduler registers none, and retries a group without a placement every ten seconds."""
+        node_actions = fwk.Action.Add | fwk.Action.UpdateNodeLabel
+        return (
+            fwk.on(fwk.EventResource.Node, node_actions, self._after_node_change),
+            fwk.on(fwk.EventResource.Pod, fwk.Action.Delete, _after_pod_delete),
+        )
+
+    def _after_node_change(self, pod: fwk.Pod, old: api.Node | None, new: api.Node | None) -> fwk.QueueingHint:
+        """A node is in a domain of the group's topology key."""
+        rules = self.cluster.pod_groups.rules_of(pod)
+        key = "" if rules is None else rules.topology_key
+        domain = None if new is None else new.metadata.labels.get(key)
+        before = None if old is None else old.metadata.labels.get(key)
+        return fwk.QueueingHint.QueueSkip if domain is None or domain == before else fwk.QueueingHint.Queue
+
     def _domain_of(self, scheduled: Mapping[str, fwk.Pod], key: str) -> str | fwk.Status | None:
         """The domain of the scheduled members; None without any."""
         found: str | None = None
@@ -57,6 +75,13 @@ class TopologyPlacementGenerator(InTreePlugin):
                 return _undetermined(f"more than 1 domain found for pod group: {found}, {domain}")
             found = domain
         return found
+
+
+def _after_pod_delete(pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod | None) -> fwk.QueueingHint:
+    """The member that tied the group to its domain is gone."""
+    if old is not None and old.namespace == pod.namespace and group_name(old) == group_name(pod) != "":
+        return fwk.QueueingHint.Queue
+    return fwk.QueueingHint.QueueSkip
 
 
 def _undetermined(why: str) -> fwk.Status:

@@ -47,6 +47,8 @@ class PodGroupQueue(SchedulingQueue):
         # Of the members that wait for a gang, `open_gang_gate` checks one; events would check each.
         super().__init__(is_held=lambda info: info.gating_plugin == GANG_PLUGIN or is_held(info), **options)
         self._groups: dict[GroupKey, QueuedPodGroupInfo] = {}
+        self.retries_groups = False
+        """Whether groups that failed wait for their backoff alone, as in kube-scheduler v1.36, and not for an event."""
 
     # Attempts
 
@@ -165,6 +167,11 @@ class PodGroupQueue(SchedulingQueue):
             if group is not None:
                 self._wake_alone(group)
         return gated
+
+    def _strategy_after_attempt(self, info: QueuedPodInfo) -> QueueingStrategy:
+        if self.retries_groups and group_key(info.pod) is not None:
+            return QueueingStrategy.AfterBackoff
+        return super()._strategy_after_attempt(info)
 
     def _enter_group(self, key: GroupKey, info: QueuedPodInfo) -> QueuedPodGroupInfo:
         group = self._groups.get(key)

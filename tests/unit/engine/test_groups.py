@@ -15,12 +15,15 @@ from stowplan.api import codec
 from stowplan.api.pod_group import COSCHEDULING_LABEL, POD_GROUP_SCHEDULED
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
 from stowplan.config.feature_gates import (
+    BUSY_RETRIES,
     COSCHEDULING_GATES,
     EAGER_EVICTION,
     GANG_SCHEDULING,
     GENERIC_WORKLOAD,
     INCOMPLETE_GANGS,
     OWN_MEMBERS,
+    SHARED_CLAIMS,
+    SHARED_VOLUMES,
     STALE_ANTI_AFFINITY,
     TOPOLOGY_AWARE,
     UNRESERVED_ROOM,
@@ -132,6 +135,75 @@ def test_a_group_that_does_not_fit_waits_for_an_event() -> None:
     made.put(node("more", cpu=1))
     made.schedule()
     assert len(bound(made)) == 4
+
+
+def test_groups_that_do_not_fit_leave_the_engine_idle() -> None:
+    """Conditions are written and come back as events, pods without a group are bound, and time passes: no group is
+    tried a second time before the timeout of unschedulable pods, and once after it."""
+    made = host(node("n", cpu=8), *(group(f"g{i}", 4) for i in range(6)))
+    made.put(*(each for i in range(6) for each in members(4, f"g{i}", requests={"cpu": "4"})))
+    made.put(*(pod(f"plain-{i}", **CPU) for i in range(4)))
+    made.advance(20)
+    assert len(bound(made)) == 4
+    settled = made.state.cycle
+    conditions = [condition(made, f"g{i}") for i in range(6)]
+    assert conditions == [("False", "Unschedulable", "pod group is unschedulable")] * 6
+    made.done.clear()
+    made.advance(270)
+    assert (made.state.cycle, made.done) == (settled, [])
+    made.advance(60)
+    assert made.state.cycle == settled + 6
+
+
+def test_a_group_without_a_placement_waits_for_a_node() -> None:
+    """kube-scheduler retries it every ten seconds."""
+    gates = (GANG_SCHEDULING, TOPOLOGY_AWARE)
+    made = host(node("n", cpu=4), group(min_count=2, rack="rack"), *members(2), gates=gates)
+    made.advance(120)
+    assert condition(made) == ("False", "Unschedulable", "no feasible placements found")
+    assert made.state.cycle == 1
+    made.put(node("other", cpu=4), node("n", cpu=5))
+    made.advance(5)
+    assert made.state.cycle == 1
+    made.put(node("n", cpu=4, labels={"rack": "r1"}))
+    made.schedule()
+    assert bound(made) == {"g-0": "n", "g-1": "n"}
+
+
+def test_a_group_tied_to_a_domain_that_is_gone_waits_for_its_member() -> None:
+    gates = (GANG_SCHEDULING, TOPOLOGY_AWARE)
+    gone = member("g-0", nodeName="n", **CPU)
+    made = host(node("n", cpu=4, labels={"rack": "r0"}), group(min_count=1, rack="rack"), gone, gates=gates)
+    made.delete(node("n"))
+    made.put(node("m", cpu=4, labels={"rack": "r1"}), *members(2)[1:])
+    made.advance(5)
+    assert condition(made) == (
+        "False",
+        "SchedulerError",
+        "cannot determine domain for already scheduled pods: getting node for pod default/g-0: "
+        'nodeinfo not found for node name "n"',
+    )
+    made.delete(gone)
+    made.advance(20)
+    assert bound(made) == {"g-1": "m"}
+
+
+def test_a_gang_short_of_a_gated_member_waits_for_it() -> None:
+    """kube-scheduler retries it every ten seconds."""
+    gated = member("g-gated", schedulingGates=[{"name": "later"}], **CPU)
+    made = host(node("n", cpu=4), group(min_count=3), *members(2), gated)
+    made.advance(120)
+    assert made.state.cycle == 1
+    made.put(member("g-gated", **CPU))
+    made.schedule()
+    assert len(bound(made)) == 3
+
+
+def test_as_kube_scheduler_a_group_that_does_not_fit_is_retried_without_a_pause() -> None:
+    gates = (GANG_SCHEDULING, group_difference(BUSY_RETRIES))
+    made = host(node("n", cpu=1), group(min_count=2), *members(2), gates=gates)
+    made.settle()
+    assert all(made.engine.schedule_one() for _ in range(5))
 
 
 def test_a_group_backs_off_as_a_unit() -> None:
@@ -312,18 +384,36 @@ def test_members_give_their_room_back_if_the_group_is_deleted() -> None:
     assert not made.engine.cluster.pods
 
 
-def test_two_members_do_not_share_a_claim_for_one_pod() -> None:
+@pytest.mark.parametrize("as_upstream", [False, True])
+def test_two_members_do_not_share_a_claim_for_one_pod(as_upstream: bool) -> None:
     """A PersistentVolumeClaim with ReadWriteOncePod; kube-scheduler v1.36 lets both have it."""
     volume = {"accessModes": ["ReadWriteOncePod"], "capacity": {"storage": "1Gi"}}
     marks = {"pv.kubernetes.io/bind-completed": "yes"}
     spec = {"accessModes": ["ReadWriteOncePod"], "volumeName": "pv"}
     bound_claim = make("PersistentVolumeClaim", "data", "default", spec=spec, annotations=marks)
     uses = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
-    made = host(make("PersistentVolume", "pv", spec=volume), bound_claim, node("n"), node("m"))
+    gates = (GANG_SCHEDULING, group_difference(SHARED_VOLUMES)) if as_upstream else (GANG_SCHEDULING,)
+    made = host(make("PersistentVolume", "pv", spec=volume), bound_claim, node("n"), node("m"), gates=gates)
     made.put(group(min_count=2), *members(2, **uses))
     made.schedule()
+    if as_upstream:
+        assert len(bound(made)) == 2
+        return
     assert bound(made) == {}
     assert "ReadWriteOncePod" in message(made, "g-1")
+
+
+def test_as_kube_scheduler_members_that_share_devices_fail_once() -> None:
+    gates = (GANG_SCHEDULING, group_difference(SHARED_CLAIMS), group_difference(INCOMPLETE_GANGS))
+    made = host(CLASS, devices("n", 1), claim("shared"), node("n", cpu=8), gates=gates)
+    uses = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "shared"}]}
+    made.put(group(min_count=2), *members(2, **uses))
+    made.schedule()
+    failed = [each.note for each in made.done if isinstance(each, EmitEvent) and each.reason == "FailedScheduling"]
+    text = 'running PreBind plugin "DynamicResources": claim default/shared got allocated elsewhere in the meantime'
+    assert failed == [text]
+    made.advance(5)
+    assert bound(made) == {"g-0": "n", "g-1": "n"}
 
 
 def test_members_share_devices() -> None:

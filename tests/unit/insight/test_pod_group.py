@@ -46,8 +46,20 @@ def test_the_best_domain_is_named() -> None:
     racks = [node("a", cpu=1, labels={"rack": "a"}), node("b", cpu=2, labels={"rack": "b"})]
     made = host(*racks, group(min_count=3, rack="rack"), *members(3), gates=(GANG_SCHEDULING, TOPOLOGY_AWARE))
     made.schedule()
-    assert explained(made, "g-0").sentence.startswith(
-        "2 of 3 pending members of pod group g fit in rack=b; 3 are needed"
+    found = explained(made, "g-0")
+    start = "2 of 3 pending members of pod group g fit in rack=b; 3 are needed. g-2 does not: "
+    assert found.sentence == f"{start}Needs 1 CPU on one node; the only node has 0 free."
+    # The nodes of the domain, without the change that another member leaves.
+    assert [(each.node, [change.kind for change in each.changes]) for each in found.closest] == [("b", [])]
+
+
+def test_a_topology_key_that_no_node_has() -> None:
+    gates = (GANG_SCHEDULING, TOPOLOGY_AWARE)
+    made = host(node("n"), group(min_count=2, rack="rack"), *members(2), gates=gates)
+    made.schedule()
+    start = "0 of 2 pending members of pod group g fit; 2 are needed."
+    assert explained(made, "g-0").sentence == (
+        f"{start} No node has the label rack, of which all members need one value."
     )
 
 
@@ -56,7 +68,13 @@ def test_a_gang_that_is_incomplete_is_gated() -> None:
     made.schedule()
     found = explained(made, "g-0")
     assert found.state == "gated"
-    assert "minCount" in found.sentence
+    assert found.sentence == "Waits for 1 more member of pod group g: 2 of 3 (minCount) exist."
+
+
+def test_a_member_whose_group_is_missing_is_gated() -> None:
+    made = host(node("n"), *members(1))
+    made.schedule()
+    assert explained(made, "g-0").sentence == "Waits for PodGroup default/g, which does not exist."
 
 
 def test_references_to_groups() -> None:

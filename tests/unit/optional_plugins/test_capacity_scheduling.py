@@ -95,6 +95,76 @@ def test_nominated_pods_count() -> None:
     assert refusal(made, wanted("b", 2)) == MORE_THAN_MIN.format("b/p", "b")
 
 
+# Random quotas, compared with a plain reference written anew from the rules: (cores, GiB) of each namespace.
+Amounts = tuple[int, int]
+
+
+def exceeds(amounts: Amounts, limits: Amounts) -> bool:
+    return any(amount > limit for amount, limit in zip(amounts, limits, strict=True))
+
+
+def total(*amounts: Amounts) -> Amounts:
+    return sum(each[0] for each in amounts), sum(each[1] for each in amounts)
+
+
+def reference_refusal(
+    least: dict[str, Amounts],
+    most: dict[str, Amounts],
+    used: dict[str, Amounts],
+    nominated: list[tuple[str, int, Amounts]],
+    item: tuple[str, int, Amounts],
+) -> str:
+    """`nominated` and `item`: (namespace, priority, request)."""
+    namespace, priority, request = item
+    if namespace not in least:
+        return ""
+    own = [each for where, rank, each in nominated if where == namespace and rank >= priority]
+    if exceeds(total(used[namespace], request, *own), most.get(namespace, (10**6, 10**6))):
+        return MORE_THAN_MAX.format(f"{namespace}/p", namespace)
+    others = [
+        each
+        for where, _, each in nominated
+        if where != namespace and where in least and not exceeds(used[where], least[where])
+    ]
+    in_use = total(*(used[where] for where in least), request, *own, *others)
+    return MORE_THAN_MIN.format(f"{namespace}/p", namespace) if exceeds(in_use, total(*least.values())) else ""
+
+
+def spec_of(amounts: Amounts) -> Json:
+    return {"cpu": str(amounts[0]), "memory": f"{amounts[1]}Gi"}
+
+
+def test_random_quotas_equal_a_plain_reference() -> None:
+    seen = set()
+    for seed in range(300):
+        random = Random(seed)
+
+        def amounts(high: int, random: Random = random) -> Amounts:
+            return random.randint(0, high), random.randint(0, high)
+
+        least = {name: amounts(12) for name in "abc" if random.random() < 0.8}
+        most = {name: amounts(12) for name in least if random.random() < 0.5}
+        made = world({name: {"min": spec_of(least[name])} for name in least if name not in most})
+        for name, each in most.items():
+            spec = {"min": spec_of(least[name]), "max": spec_of(each)}
+            made.put("ElasticQuota", name="q", namespace=name, spec=spec)
+        used = dict.fromkeys("abcd", (0, 0))
+        for i in range(random.randint(0, 8)):
+            name, each = random.choice("abcd"), amounts(4)
+            made.add_pod(pod(f"r{i}", "n0", namespace=name, requests=spec_of(each)))
+            used[name] = total(used[name], each)
+        nominated = [(random.choice("abcd"), random.randint(0, 2), amounts(3)) for _ in range(random.randint(0, 4))]
+        for i, (name, priority, each) in enumerate(nominated):
+            item = pod(f"n{i}", namespace=name, priority=priority, requests=spec_of(each))
+            made.nominator.add(made.pod(item), "n0")
+        namespace, priority, request = random.choice("abcd"), random.randint(0, 2), amounts(4)
+        expected = reference_refusal(least, most, used, nominated, (namespace, priority, request))
+        found = refusal(made, pod("p", namespace=namespace, priority=priority, requests=spec_of(request)))
+        assert found == expected, seed
+        seen.add(expected[-12:])
+    assert len(seen) == 3
+
+
 def victims(made: World, item: Json) -> tuple[list[str], str]:
     """The victims on the only node, or none and the message."""
     record = evaluate(made.profile, made.pod(item))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from random import Random
+from statistics import variance
 from typing import Any
 
 import pytest
@@ -460,14 +461,19 @@ def reference_fits(zones: list[dict[str, int]], request: dict[str, int]) -> bool
     return any(all(zone.get(name, 0) >= amount for name, amount in request.items()) for zone in zones)
 
 
-def reference_score(zones: list[dict[str, int]], request: dict[str, int]) -> int:
+def reference_score(zones: list[dict[str, int]], request: dict[str, int], strategy: str) -> int:
     scores = []
     for each in zones:
         there = {**each, "cpu": -(-each["cpu"] // 1000)}
         wanted = {**request, "cpu": -(-request["cpu"] // 1000)}
+        if strategy == "BalancedAllocation":
+            parts = [amount / there[name] if there[name] else 1.0 for name, amount in wanted.items()]
+            scores.append(int((1 - variance(parts)) * 100) if max(parts) <= 1 else 0)
+            continue
+        fitting = {name: amount for name, amount in wanted.items() if there[name] and amount <= there[name]}
         parts = [
-            (there[name] - amount) * 100 // there[name] if there[name] and amount <= there[name] else 0
-            for name, amount in wanted.items()
+            (amount if strategy == "MostAllocated" else there[name] - amount) * 100 // there[name]
+            for name, amount in fitting.items()
         ]
         scores.append(sum(parts) // 2)
     return min([score for score in scores if score] or [0])
@@ -481,7 +487,7 @@ def reference_span(zones: list[dict[str, int]], request: dict[str, int]) -> int:
     return 0
 
 
-@pytest.mark.parametrize("strategy", ["LeastAllocated", "LeastNUMANodes"])
+@pytest.mark.parametrize("strategy", ["LeastAllocated", "MostAllocated", "BalancedAllocation", "LeastNUMANodes"])
 def test_random_nodes_equal_a_plain_reference(strategy: str) -> None:
     random = Random(2)
     args = {"scoringStrategy": {"type": strategy}}
@@ -506,8 +512,8 @@ def test_random_nodes_equal_a_plain_reference(strategy: str) -> None:
         assert info is not None
         assert (name not in rejected) == reference_fits(zones, request), name
         score = plugin.score(CycleState(), newcomer, info)
-        if strategy == "LeastAllocated":
-            assert score == reference_score(zones, request), name
+        if strategy != "LeastNUMANodes":
+            assert score == reference_score(zones, request, strategy), name
         else:
             span = reference_span(zones, request)
             assert score == (100 - 12 * span + 6 if span else 0), name

@@ -29,6 +29,8 @@ class PodClaim:
     """The allocated devices failed or timed out: the claim cannot be used on any node."""
     group: api.ResourceClaimConsumerReference | None = None
     """The PodGroup that the claim is reserved for; None if it is reserved for the pod."""
+    shared: bool = False
+    """Whether the allocation is in flight for another member of the pod's group, and must not be used."""
 
     def usable_on(self, node: fwk.NodeInfo) -> bool:
         if self.failed:

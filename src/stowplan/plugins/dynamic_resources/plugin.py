@@ -14,6 +14,7 @@ from msgspec import structs
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.config.args import DynamicResourcesArgs
+from stowplan.config.feature_gates import SHARED_CLAIMS, group_difference
 from stowplan.plugins.base import InTreePlugin
 from stowplan.plugins.dynamic_resources import extended_resources
 from stowplan.plugins.dynamic_resources.allocation import DeviceID, Solution
@@ -74,6 +75,7 @@ class DynamicResources(InTreePlugin):
         self._tracker = tracker_of(self.cluster)
         self._not_owner = self.cluster.release.rules.devices.not_owner
         self._groups = GroupClaims(self.cluster)
+        self._shares_as_upstream = self.cluster.release.has(group_difference(SHARED_CLAIMS))
         wakes = self.cluster.release.rules.devices.allocatable_wakes
         self._hints = Hints(self._tracker, self._groups, allocatable_wakes=wakes)
         self._releaser = ClaimReleaser(self._tracker, handle)
@@ -240,6 +242,8 @@ class DynamicResources(InTreePlugin):
             allocation = self._tracker.shared(claim, pod)
             if allocation is not None:
                 claim = structs.replace(claim, status=structs.replace(claim.status, allocation=allocation))
+                if self._shares_as_upstream:
+                    return PodClaim(claim, group=self._groups.consumer(pod, claim), shared=True)
         if allocation is None:
             if self._tracker.pending(claim) is not None:
                 return unresolvable(f"resource claim {key(claim)} is in the process of being allocated")

@@ -55,6 +55,8 @@ class ClaimWriter:
         return await self._readiness.wait(reservation, pod, node_name)
 
     async def _bind(self, item: ReservedClaim, reservation: ClaimReservation, pod: fwk.Pod) -> fwk.Failure | None:
+        if item.shared:
+            return fwk.Failure(f"claim {key(item.claim)} got allocated elsewhere in the meantime")
         if item.special and item.allocation is None and not item.claim.spec.devices.requests:
             return None
         if item.allocation is None and self._tracker.pending(item.claim) is not None:

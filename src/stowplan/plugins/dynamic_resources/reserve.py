@@ -31,6 +31,8 @@ class ReservedClaim:
     """Whether the outcome of a write is unknown; its devices stay allocated until it is known."""
     group: api.ResourceClaimConsumerReference | None = None
     """The PodGroup that the claim is reserved for; None if it is reserved for the pod."""
+    shared: bool = False
+    """As in `PodClaim`."""
 
     def consumer(self, pod: fwk.Pod) -> api.ResourceClaimConsumerReference:
         """The entry of reservedFor."""
@@ -53,7 +55,8 @@ class ClaimReservation:
     def of(cls, claims: PodClaims, node_name: str) -> ClaimReservation | fwk.Status:
         """The allocations on the selected node."""
         reserved = tuple(
-            ReservedClaim(item.claim, item.claim, special=item is claims.special, group=item.group) for item in claims
+            ReservedClaim(item.claim, item.claim, special=item is claims.special, group=item.group, shared=item.shared)
+            for item in claims
         )
         missing = [item for item in reserved if item.claim.status.allocation is None]
         if not missing:

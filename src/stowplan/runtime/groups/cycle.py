@@ -56,9 +56,10 @@ class GroupCycle:
     """Decides about one group.
 
     With `afresh`, members are decided without kept answers, and every decision has a diagnosis. `stale_affinity`
-    reproduces kube-scheduler v1.36, which does not count required anti-affinity of earlier members on most nodes. With
-    `spares_members`, a group does not preempt its own running members. With `in_parallel`, placements are tried at once
-    where possible; the decision then lacks the trials of placements that the group does not get.
+    reproduces kube-scheduler v1.36, which does not count required anti-affinity of earlier members on most nodes, and
+    `stale_volumes` its sharing of ReadWriteOncePod claims among members. With `spares_members`, a group does not
+    preempt its own running members. With `in_parallel`, placements are tried at once where possible; the decision then
+    lacks the trials of placements that the group does not get.
     """
 
     def __init__(
@@ -68,17 +69,20 @@ class GroupCycle:
         *,
         afresh: bool = False,
         stale_affinity: bool = False,
+        stale_volumes: bool = False,
         spares_members: bool = False,
         in_parallel: bool = False,
     ) -> None:
         self._profile = profile
         self._group = group
         self._spares_members = spares_members
-        self._in_parallel = in_parallel and not afresh and not stale_affinity
+        self._in_parallel = in_parallel and not afresh and not stale_affinity and not stale_volumes
         self._fitting: GroupTrial | None = None
         """The last dry run of a preemption that succeeded: with exactly the victims gone."""
         self._release = profile.cluster.release
-        self._members = MemberTrials(profile, group, afresh=afresh, stale_affinity=stale_affinity)
+        self._members = MemberTrials(
+            profile, group, afresh=afresh, stale_affinity=stale_affinity, stale_volumes=stale_volumes
+        )
 
     def decide(self) -> GroupDecision:
         """The decision. The cluster is left as it was."""

@@ -99,10 +99,17 @@ class MemberTrials:
     """Tries the members of a group, within its context. Every trial leaves the cluster as it was."""
 
     def __init__(
-        self, profile: Profile, group: PodGroupInfo, *, afresh: bool = False, stale_affinity: bool = False
+        self,
+        profile: Profile,
+        group: PodGroupInfo,
+        *,
+        afresh: bool = False,
+        stale_affinity: bool = False,
+        stale_volumes: bool = False,
     ) -> None:
         self._profile = profile
-        self._afresh = afresh or stale_affinity
+        self._afresh = afresh or stale_affinity or stale_volumes
+        self._stale_volumes = stale_volumes
         self._group = group
         self._group_state = profile.cluster.pod_groups.get(group.namespace, group.name)
         self._state = CycleState()
@@ -217,6 +224,8 @@ class MemberTrials:
         self._profile.nominator.remove(pod)
         if self._lists is not None:
             self._lists.hide(pod)
+        if self._stale_volumes:
+            self._hide_volumes(pod, -1)
         state.write(POD_GROUP_CYCLE, self._state)
         points = self._profile.binding_points(pod.template)
         rules, members = self._group.rules, self._group_state
@@ -247,9 +256,16 @@ class MemberTrials:
             run_in_reverse("unreserve", reserve, state, pod, node_name)
         if self._lists is not None:
             self._lists.show(pod)
+        if self._stale_volumes:
+            self._hide_volumes(pod, 1)
         trial.forget(pod)
         if pod.nominated_node_name:
             self._profile.nominator.add(self._stand_ins.get(pod.uid, pod), pod.nominated_node_name)
+
+    def _hide_volumes(self, pod: Pod, sign: int) -> None:
+        """Count the member's PersistentVolumeClaims as unused, or as used again."""
+        cluster = self._profile.cluster
+        cluster.shift_claims(cluster.footprint(pod.template).claims, sign)
 
     def _decide(self, pod: Pod, placement: Placement | None, post_filter: bool) -> Decision:
         if self._afresh:
