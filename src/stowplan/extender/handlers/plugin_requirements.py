@@ -8,7 +8,7 @@ from types import CodeType
 from stowplan.errors import PluginError
 from stowplan.extender.handlers.verb_call import Verb
 from stowplan.framework import Plugin
-from stowplan.framework.points import RUN_POINTS, Point, extender_verbs, implements_point
+from stowplan.framework.points import POINTS, Point, extender_verbs, implements_point
 
 _OF_THE_CLUSTER = frozenset(
     ("pods", "requested", "node_infos", "node_info", "nominated_pods", "objects", "cluster", "counts_for")
@@ -46,7 +46,7 @@ def check(plugins: Iterable[Plugin], *, has_cache: bool, binds: bool) -> tuple[s
                 'name a kubeconfig, or declare scope = "node" if its answers depend on the node object alone'
             )
         can_bind = has_cache or implements_point(type(plugin), "bind")
-        implemented = [point for point in RUN_POINTS if implements_point(type(plugin), point)]
+        implemented = [point for point in POINTS if implements_point(type(plugin), point)]
         points = [point.name for point in implemented if not _is_served(point, can_bind)]
         if points:
             unserved.append(f'{", ".join(points)} of "{plugin.name}"')

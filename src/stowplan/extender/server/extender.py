@@ -233,6 +233,7 @@ class ExtenderServer:
             log.warning("Any client that reaches this port is answered: require certificates by --client-ca-file")
         if self.informer_cache is None and not self._config.bare_names:
             log.info("Without access to the cluster only whole nodes can be judged: set nodeCacheCapable to false")
+        log.info("Pods of a PodGroup come one at a time: plugins filter and score members, kube-scheduler forms groups")
         scheme = "https" if serving.tls.cert_file else "http"
         host = f"[{serving.address}]" if ":" in serving.address else serving.address
         served = {verb: path for verb, path in self.paths.by_verb.items() if verb in self.handlers.serves}

@@ -16,7 +16,7 @@ from stowplan.errors import ConfigError, InputError, PluginError
 from stowplan.extender import remaining
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.extender.policy import FailurePolicy, OperatorPolicy, PodSelection
-from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, reject
+from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, PodGroupAssignments, PodGroupInfo, Status, reject
 
 
 class Hanging(Plugin):
@@ -168,8 +168,11 @@ def test_points_that_are_never_called_are_named_once() -> None:
         def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
             return None
 
+        def score_placement(self, state: CycleState, group: PodGroupInfo, assignments: PodGroupAssignments) -> int:
+            return 0
+
     (warning,) = Handlers([GroupMember(Much)]).warnings
-    assert 'reserve, permit of "tiers"' in warning
+    assert 'reserve, permit, placementScore of "tiers"' in warning
     assert Handlers([GroupMember(Tiers)]).warnings == ()
 
 
