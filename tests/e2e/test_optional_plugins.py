@@ -168,6 +168,52 @@ def test_groups_of_coscheduling_are_scheduled_whole(
     wait_for(kube_api, "plain", namespace, "a")
     kube_api.create(node("b", cpu="4"))
     wait_until(lambda: all(outcome(kube_api, f"m{number}", namespace) == "b" for number in range(3)), what="the group")
+    _check_changes(kube_api, namespace, group)
+
+
+def _check_changes(api: KubeApi, namespace: str, group: JsonObject) -> None:
+    """A PodGroup that asks for more members than there are, vanishes, comes back, and asks for fewer."""
+    late = [guaranteed(f"late{number}", namespace, "500m") for number in range(2)]
+    for member in late:
+        member["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "late"}
+    changing = {**group, "metadata": {"name": "late", "namespace": namespace}, "spec": {"minMember": 3}}
+    api.create(changing)
+    api.create_all(late)
+    api.create(guaranteed("beside", namespace, "100m"))
+    wait_until(lambda: outcome(api, "beside", namespace) in ("a", "b"), what="the pod without a group")
+    api.delete(GROUP, "late", namespace)
+    api.create(changing)
+    assert [outcome(api, f"late{number}", namespace) for number in range(2)] == ["", ""]
+    api.patch(GROUP, "late", {"spec": {"minMember": 2}}, namespace)
+    wait_until(
+        lambda: all(outcome(api, f"late{number}", namespace) in ("a", "b") for number in range(2)), what="the gang"
+    )
+
+
+@pytest.mark.usefixtures("permitted")
+def test_groups_of_another_version_are_one_line(
+    kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan
+) -> None:
+    kind = CUSTOM[2]
+    group = kind.api_version.partition("/")[0]
+    made = definition(group, "v2", kind.wire_name, kind.resource, "Namespaced")
+    kube_api.create(made)
+    try:
+        wait_until(lambda: _is_served(kube_api, f"{group}/v2/{kind.wire_name}"), what="the kind")
+        process = start_stowplan("--coscheduling")
+        labelled = guaranteed("labelled", namespace, "1")
+        labelled["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "g"}
+        kube_api.create_all([node("a"), labelled, guaranteed("plain", namespace, "1")])
+        wait_for(kube_api, "plain", namespace, "a")
+        lines = [line for line in process.log.read_text().splitlines() if "does not serve this resource" in line]
+        assert [kind.api_version in line for line in lines] == [True]
+        assert outcome(kube_api, "labelled", namespace) == ""
+    finally:
+        kube_api.delete(DEFINITION, made["metadata"]["name"])
+        wait_until(
+            lambda: all(each["metadata"]["name"] != made["metadata"]["name"] for each in kube_api.list(DEFINITION)),
+            what="the end of the kind",
+        )
 
 
 @pytest.mark.usefixtures("permitted")

@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/schedule_one_podgroup.go (scheduleOnePodGroup, submitPod
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from stowplan.config.feature_gates import (
     BUSY_RETRIES,
@@ -96,17 +97,48 @@ class GroupSchedulingCycles(SchedulingCycles):
         state = self._state
         state.observer.group_attempt_started(group, members)
         state.deciding = True
+        cycle = GroupCycle(
+            profile,
+            group,
+            spares_members=not self._as_upstream(OWN_MEMBERS),
+            stale_affinity=self._as_upstream(STALE_ANTI_AFFINITY),
+            stale_volumes=self._as_upstream(SHARED_VOLUMES),
+            in_parallel=True,
+            clock=state.clock,
+        )
+        if profile.extenders and any(map(profile.calls_extenders, group.members)):
+            self.suspended = self.has_trial = True
+            state.tasks.start(_with_extenders(cycle), partial(self._resume_group, profile, group, members))
+            return
+        decision: GroupDecision | Exception
         try:
-            decision = GroupCycle(
-                profile,
-                group,
-                spares_members=not self._as_upstream(OWN_MEMBERS),
-                stale_affinity=self._as_upstream(STALE_ANTI_AFFINITY),
-                stale_volumes=self._as_upstream(SHARED_VOLUMES),
-                in_parallel=True,
-            ).decide()
+            decision = cycle.decide()
         except Exception as bug:
-            status = failure(f"internal error: {type(bug).__name__}: {bug}")
+            decision = bug
+        self._apply_group(profile, group, members, decision)
+
+    def _resume_group(
+        self,
+        profile: Profile,
+        group: PodGroupInfo,
+        members: Sequence[QueuedPodInfo],
+        decision: GroupDecision | Exception,
+    ) -> None:
+        """The last extender has answered; all other input was held back meanwhile."""
+        self.suspended = self.has_trial = False
+        self._apply_group(profile, group, members, decision)
+
+    def _apply_group(
+        self,
+        profile: Profile,
+        group: PodGroupInfo,
+        members: Sequence[QueuedPodInfo],
+        decision: GroupDecision | Exception,
+    ) -> None:
+        """Binds or requeues the members; an internal error fails this attempt only."""
+        state = self._state
+        if isinstance(decision, Exception):
+            status = failure(f"internal error: {type(decision).__name__}: {decision}")
             self._observe(profile, members, {}, status)
             state.deciding = False
             self._requeue([(queued, _unsubmitted(queued, status)) for queued in members])
@@ -316,6 +348,13 @@ class GroupSchedulingCycles(SchedulingCycles):
         """Whether the pod's profile has the plugin GangScheduling."""
         points = self._state.profiles[pod.template.spec.scheduler_name].binding_points(pod.template)
         return any(plugin.name == GANG_PLUGIN for plugin in points.permit)
+
+
+async def _with_extenders(cycle: GroupCycle) -> GroupDecision | Exception:
+    try:
+        return await cycle.decide_with_extenders()
+    except Exception as bug:
+        return bug
 
 
 def _unsubmitted(queued: QueuedPodInfo, status: GroupStatus) -> MemberOutcome:

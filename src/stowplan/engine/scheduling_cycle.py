@@ -32,6 +32,8 @@ class SchedulingCycles:
         """The pod of the current or last cycle."""
         self.suspended = False
         """Whether a cycle waits for an extender's answer. Until then, the cluster must not change."""
+        self.has_trial = False
+        """Whether members of a pod group are on nodes as a test, while their cycle is suspended."""
         self._templates_version = 0
         names = ("attempt_started", "decided", "attempt_failed", "refused_together")
         self._observes = any(getattr(type(state.observer), name) is not getattr(Observer, name) for name in names)

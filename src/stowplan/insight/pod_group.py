@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stowplan.cache import Trial
 from stowplan.config.feature_gates import GENERIC_WORKLOAD
 from stowplan.framework import Explanation, Pod, PodGroupInfo, Status
-from stowplan.framework.explanation import EXPLANATION_VERSION, Because, Change
+from stowplan.framework.explanation import EXPLANATION_VERSION, Because, Change, Step
 from stowplan.framework.pod_group import group_name
 from stowplan.insight.explain import explain, explained_pod
 from stowplan.insight.slices import Slices, run
@@ -71,6 +71,7 @@ def explain_member(profile: Profile, pod: Pod, group: PodGroupInfo, *, top: int)
     found = _nothing_missing(pod, group, decision)
     if missing is not None:
         found = _without_members(_explain_missing(profile, trial, missing, top), trial)
+        found = replace(found, steps=_steps(profile, group, trial, found.steps))
     fitting = sum(result.placed for result in trial.results)
     facts = _facts(group, trial, fitting, missing)
     start = _start(profile, group, trial, fitting)
@@ -93,11 +94,15 @@ def explain_member(profile: Profile, pod: Pod, group: PodGroupInfo, *, top: int)
 
 
 def _best(decision: GroupDecision) -> GroupTrial:
-    """The placement in which the most members fit; without placements the only run."""
+    """The placement in which the most members fit, the largest of several; without placements the only run."""
     trials = decision.search.trials if decision.search is not None else []
     if decision.result == "scheduled" or not trials:
         return decision.trial
-    return max(trials, key=lambda trial: sum(result.placed for result in trial.results))
+    return max(trials, key=lambda trial: (sum(result.placed for result in trial.results), _size(trial)))
+
+
+def _size(trial: GroupTrial) -> int:
+    return 0 if trial.placement is None else trial.placement.nodes.meant
 
 
 def _first_missing(trial: GroupTrial) -> MemberResult | None:
@@ -127,6 +132,25 @@ def _without_members(found: Explanation, trial: GroupTrial) -> Explanation:
     return replace(found, closest=tuple(closest))
 
 
+def _steps(profile: Profile, group: PodGroupInfo, trial: GroupTrial, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The steps of a member in a domain begin with all nodes, too."""
+    domain = _domain(group, trial)
+    if not domain or not steps:
+        return steps
+    total = len(profile.cluster.nodes)
+    left = steps[0].left
+    first = Step(left=left, lost=total - left, rule=f"with {domain}", plugin="TopologyPlacementGenerator")
+    return (replace(steps[0], left=total), first, *steps[1:])
+
+
+def _domain(group: PodGroupInfo, trial: GroupTrial) -> str:
+    """The topology key and its value; "" without a constraint."""
+    rules, placement = group.rules, trial.placement
+    if rules is None or not rules.topology_key or placement is None or not placement.name:
+        return ""
+    return f"{rules.topology_key}={placement.name}"
+
+
 def _leaving(change: Change) -> set[str]:
     return {each.pod for each in change.pods}.union(*map(_leaving, change.parts))
 
@@ -151,9 +175,8 @@ def _short(pod: Pod, text: str) -> Explanation:
 def _start(profile: Profile, group: PodGroupInfo, trial: GroupTrial, fitting: int) -> str:
     rules, state = group.rules, profile.cluster.pod_groups.get(*group[:2])
     running = 0 if state is None else state.scheduled_count
-    where = ""
-    if rules is not None and rules.topology_key and trial.placement is not None and trial.placement.name:
-        where = f" in {rules.topology_key}={trial.placement.name}"
+    domain = _domain(group, trial)
+    where = f" in {domain}" if domain else ""
     text = f"{fitting} of {len(group.members)} pending members of pod group {group.name} fit{where}"
     if running:
         text += f", {running} {'has' if running == 1 else 'have'} a node"

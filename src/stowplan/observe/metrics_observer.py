@@ -44,6 +44,8 @@ _BINDING_POINTS = {
 }
 """Points after a decision, with the field of BindingPoints that holds their plugins."""
 
+_PLACEMENT_POINTS = frozenset(point.go_name for point in POINTS if point.phase == "placement")
+
 _log = log_lines.log
 
 
@@ -122,7 +124,20 @@ class MetricsObserver(Observer):
         if self._metrics.groups is not None:
             seconds = self._clock() - self._group_began
             self._later.append((self._metrics.groups.algorithm_duration.series().observe, seconds))
+        self._placements_tried(decision)
         log_lines.group_decided(decision)
+
+    def _placements_tried(self, decision: GroupDecision) -> None:
+        """The durations of the points of placements, and of every call of their plugins."""
+        profile = decision.group.members[0].template.spec.scheduler_name
+        durations: dict[tuple[str, str], float] = {}
+        for run in () if decision.search is None else decision.search.runs:
+            code = _code(run.status)
+            self._later.append((self._metrics.plugin_duration.series(run.plugin, run.point, code).observe, run.seconds))
+            if run.point in _PLACEMENT_POINTS:
+                durations[run.point, code] = durations.get((run.point, code), 0.0) + run.seconds
+        for (point, code), seconds in durations.items():
+            self._later.append((self._metrics.point_duration.series(point, code, profile).observe, seconds))
 
     def group_attempt_ended(self, group: PodGroupInfo, result: str, profile: str) -> None:
         seconds = self._clock() - self._group_began

@@ -121,8 +121,6 @@ class Scheduler:
         served = settings.resource_api or RESOURCE_VERSIONS[0]
         read = kinds_read(self.engine.profiles.values(), settings.taint_rules, settings.group_kinds)
         self.kinds = [kind_at(kind, served) for kind in read]
-        if settings.group_kinds and settings.extenders:
-            log.warning("Extenders are not called for members of pod groups")
         if not settings.resource_api:
             self.engine.cluster.missing_kinds.add("ResourceClaim")
         self._limiter = self._make_limiter()

@@ -3,20 +3,23 @@
 import random
 from typing import Any
 
-from tests.builders import node, pod
+from tests.builders import member, node, pod, pod_group
 from tests.extenders import FakeExtender
 
 from stowplan import api
 from stowplan.api import codec
 from stowplan.config import default_configuration
-from stowplan.engine import Engine
-from stowplan.framework import Bind, Failure, PatchStatus
+from stowplan.config.feature_gates import GANG_SCHEDULING, GENERIC_WORKLOAD, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
+from stowplan.config.releases import LATEST, Release
+from stowplan.engine import CheckedEngine, Engine
+from stowplan.framework import Bind, Evict, Failure, PatchStatus
 from stowplan.framework.extender import CallExtender, Filtered
 from stowplan.plugins.registry import REGISTRY
 
 
-def engine_with(*extenders: FakeExtender) -> Engine:
-    return Engine(default_configuration(), REGISTRY, clock=lambda: 1000.0, rng=random.Random(0), extenders=extenders)
+def engine_with(*extenders: FakeExtender, release: Release = LATEST) -> Engine:
+    config = default_configuration(release)
+    return CheckedEngine(config, REGISTRY, clock=lambda: 1000.0, rng=random.Random(0), extenders=extenders)
 
 
 def put(engine: Engine, kind: Any, *items: dict[str, Any]) -> None:
@@ -130,3 +133,62 @@ def test_a_binder_that_may_fail_leaves_it_to_the_plugins() -> None:
     (bind,) = engine.take()
     assert isinstance(bind, Bind)
     assert "default/p" in engine.cluster.assumed
+
+
+GATES = (GENERIC_WORKLOAD, GANG_SCHEDULING, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION)
+
+
+def answered(engine: Engine, extender: FakeExtender) -> list[Any]:
+    """Answers calls of the extender until there is none; returns the other instructions."""
+    others: list[Any] = []
+    while taken := engine.take():
+        for each in taken:
+            if isinstance(each, CallExtender):
+                engine.answer(each, extender.answer(each))
+            else:
+                others.append(each)
+    return others
+
+
+def gang_engine(extender: FakeExtender, size: int, *nodes: dict[str, Any], **group: Any) -> Engine:
+    engine = engine_with(extender, release=LATEST.with_gates(dict.fromkeys(GATES, True)))
+    put(engine, api.Node, *nodes)
+    put(engine, api.PodGroup, pod_group("g", size, **group))
+    put(engine, api.Pod, *(member(f"g-{i}", "g", priority=10, requests={"cpu": "1"}) for i in range(size)))
+    return engine
+
+
+def test_extenders_are_called_for_members_of_groups() -> None:
+    last = FakeExtender(filter=lambda pod, nodes: Filtered([name for name in nodes if name != "a"]))
+    engine = gang_engine(last, 2, node("a", cpu=4), node("b", cpu=2))
+    assert engine.schedule_one()
+    assert engine.suspended
+    put(engine, api.Node, node("c"))
+    binds = [each for each in answered(engine, last) if isinstance(each, Bind)]
+    assert [(each.pod.name, each.node_name) for each in binds] == [("g-0", "b"), ("g-1", "b")]
+    assert set(engine.cluster.nodes.slot_of) == {"a", "b", "c"}
+
+
+def test_a_gang_that_extenders_leave_no_room_for_is_not_bound() -> None:
+    """Members are tried in every domain; then the search for victims tries them again."""
+    only = FakeExtender(filter=lambda pod, nodes: Filtered([name for name in nodes if name == "b"]))
+    racks = [node(name, cpu=2, labels={"rack": name}) for name in ("a", "b")]
+    engine = gang_engine(only, 3, *racks, rack="rack")
+    assert engine.schedule_one()
+    done = answered(engine, only)
+    assert not [each for each in done if isinstance(each, Bind)]
+    assert not engine.suspended
+    assert not engine.cluster.pods
+    engine = gang_engine(only, 2, *racks, priority=10)
+    put(engine, api.Pod, *(pod(f"low-{name}", name, priority=1, requests={"cpu": "2"}) for name in ("a", "b")))
+    assert engine.schedule_one()
+    assert [each.pod.name for each in answered(engine, only) if isinstance(each, Evict)] == ["low-b"]
+
+
+def test_an_extender_that_fails_fails_the_group() -> None:
+    down = FakeExtender(filter=lambda pod, nodes: Failure("down"))
+    engine = gang_engine(down, 2, node("a", cpu=4))
+    assert engine.schedule_one()
+    patches = [each for each in answered(engine, down) if isinstance(each, PatchStatus)]
+    assert [each.pod.name for each in patches] == ["g-0", "g-1"]
+    assert not engine.cluster.pods

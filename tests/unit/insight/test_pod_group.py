@@ -49,6 +49,7 @@ def test_the_best_domain_is_named() -> None:
     found = explained(made, "g-0")
     start = "2 of 3 pending members of pod group g fit in rack=b; 3 are needed. g-2 does not: "
     assert found.sentence == f"{start}Needs 1 CPU on one node; the only node has 0 free."
+    assert [(each.left, each.rule) for each in found.steps] == [(2, ""), (1, "with rack=b"), (0, "with 1 CPU free")]
     # The nodes of the domain, without the change that another member leaves.
     assert [(each.node, [change.kind for change in each.changes]) for each in found.closest] == [("b", [])]
 

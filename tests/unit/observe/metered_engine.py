@@ -16,8 +16,8 @@ from stowplan.observe.registry import MetricRegistry
 class MeteredEngine:
     """An engine and its metrics, read as Prometheus reads them."""
 
-    def __init__(self, *items: Any, **options: Any) -> None:
-        self.metrics = SchedulerMetrics(MetricRegistry())
+    def __init__(self, *items: Any, groups: bool = False, **options: Any) -> None:
+        self.metrics = SchedulerMetrics(MetricRegistry(), groups=groups)
         self.time = [0.0]
         self.instruments = MetricsObserver(self.metrics, lambda: self.time[0])
         self.host = Host(*items, observer=self.instruments, check_invariants=False, **options)

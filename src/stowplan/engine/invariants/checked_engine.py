@@ -103,6 +103,8 @@ class CheckedEngine(Engine):
         bindings.bound &= state.cluster.assumed
         recorded = (*bindings.overfilled, *bindings.incomplete)
         bindings.overfilled = bindings.incomplete = ()
+        if self._cycles.has_trial:
+            return [*recorded]
         places = misplaced(state, bindings.bound, self.suspended)
         return [*recorded, *places, *misgrouped(state), *self._accounting.miscounted()]
 

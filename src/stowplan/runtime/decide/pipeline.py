@@ -8,7 +8,7 @@ Upstream: pkg/scheduler/schedule_one.go (schedulePod, findNodesThatFitPod, prior
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stowplan.framework import CycleState, Pod
 from stowplan.runtime.decide.decision import Decision
@@ -19,6 +19,8 @@ from stowplan.runtime.points.post_filter import PostFilterRound, run_post_filter
 
 if TYPE_CHECKING:
     from stowplan.runtime.profile.profile import Profile
+
+T = TypeVar("T")
 
 
 async def schedule_pod(
@@ -65,11 +67,11 @@ async def schedule_pod(
     return Decision(profile, pod, info.name, feasible, evaluated, state, diagnosis)
 
 
-def run_to_end(steps: Coroutine[Any, Any, Decision]) -> Decision:
-    """The decision of a pipeline without extenders, which never suspends."""
+def run_to_end(steps: Coroutine[Any, Any, T]) -> T:
+    """The result of a pipeline without extenders, which never suspends."""
     try:
         steps.send(None)
     except StopIteration as end:
-        decision: Decision = end.value
+        decision: T = end.value
         return decision
     raise RuntimeError("a decision without extenders suspended")

@@ -5,12 +5,13 @@ Upstream: pkg/scheduler/schedule_one_podgroup.go (scheduleOnePodGroup, podGroupC
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stowplan.config.feature_gates import TOPOLOGY_AWARE, WORKLOAD_PREEMPTION
 from stowplan.framework import Code, Placement, Pod, PodGroupInfo
+from stowplan.runtime.decide.pipeline import run_to_end
 from stowplan.runtime.groups.group_status import GroupStatus, failure
 from stowplan.runtime.groups.members import GroupTrial, MemberTrials
 from stowplan.runtime.groups.placements import PlacementSearch
@@ -59,7 +60,7 @@ class GroupCycle:
     reproduces kube-scheduler v1.36, which does not count required anti-affinity of earlier members on most nodes, and
     `stale_volumes` its sharing of ReadWriteOncePod claims among members. With `spares_members`, a group does not
     preempt its own running members. With `in_parallel`, placements are tried at once where possible; the decision then
-    lacks the trials of placements that the group does not get.
+    lacks the trials of placements that the group does not get. `clock` times the plugins of placements.
     """
 
     def __init__(
@@ -72,10 +73,12 @@ class GroupCycle:
         stale_volumes: bool = False,
         spares_members: bool = False,
         in_parallel: bool = False,
+        clock: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._profile = profile
         self._group = group
         self._spares_members = spares_members
+        self._clock = clock
         self._in_parallel = in_parallel and not afresh and not stale_affinity and not stale_volumes
         self._fitting: GroupTrial | None = None
         """The last dry run of a preemption that succeeded: with exactly the victims gone."""
@@ -85,18 +88,27 @@ class GroupCycle:
         )
 
     def decide(self) -> GroupDecision:
-        """The decision. The cluster is left as it was."""
-        with self._members:
-            return self._decide()
+        """The decision, without extenders. The cluster is left as it was."""
+        return run_to_end(self._decide())
 
-    def _decide(self) -> GroupDecision:
-        trial, search = self._run(post_filter=True)
+    async def decide_with_extenders(self) -> GroupDecision:
+        """Like `decide`; suspends at each call of an extender. Until it ends, members may be on nodes: the cluster must
+        be neither changed nor read."""
+        self._members.calls_extenders = True
+        return await self._decide()
+
+    async def _decide(self) -> GroupDecision:
+        with self._members:
+            return await self._decide_members()
+
+    async def _decide_members(self) -> GroupDecision:
+        trial, search = await self._run(post_filter=True)
         victims: list[Pod] = []
         if self._release.has(WORKLOAD_PREEMPTION) and trial.status.code == Code.Unschedulable:
             preemption = GroupPreemption(
                 self._profile.cluster, self._profile.budgets, self._group, self._dry_run, self._spares_members
             )
-            status = self._preempt(preemption)
+            status = await self._preempt(preemption)
             victims = preemption.victims
             if status.succeeded:
                 trial = trial._replace(waiting_on_preemption=True)
@@ -113,30 +125,34 @@ class GroupCycle:
             self._group, result_of(trial), outcomes, condition_of(trial), victims, trial, search, nominations
         )
 
-    def _run(self, *, post_filter: bool) -> tuple[GroupTrial, PlacementSearch | None]:
-        def try_members(placement: Placement | None) -> GroupTrial:
+    async def _run(self, *, post_filter: bool) -> tuple[GroupTrial, PlacementSearch | None]:
+        def try_members(placement: Placement | None) -> Coroutine[Any, Any, GroupTrial]:
             return self._members.run(placement, post_filter=post_filter)
 
         parallel = self._in_parallel and self._members.repeats_refusals
         rules = self._group.rules
         keys = () if rules is None else rules.preferred_keys
         for i in range(len(keys)):
-            level = PreferredPlacements(self._profile, self._group, self._members.state, keys[i:], in_parallel=parallel)
-            trial = level.best(lambda placement: self._members.run(placement, post_filter=False))
+            level = PreferredPlacements(
+                self._profile, self._group, self._members.state, keys[i:], in_parallel=parallel, clock=self._clock
+            )
+            trial = await level.best(lambda placement: self._members.run(placement, post_filter=False))
             if trial is not None:
                 return trial, level
         if not self._release.has(TOPOLOGY_AWARE):
-            return try_members(None), None
-        search = PlacementSearch(self._profile, self._group, self._members.state, in_parallel=parallel)
-        return search.run(try_members), search
+            return await try_members(None), None
+        search = PlacementSearch(
+            self._profile, self._group, self._members.state, in_parallel=parallel, clock=self._clock
+        )
+        return await search.run(try_members), search
 
-    def _dry_run(self) -> GroupStatus:
-        trial = self._run(post_filter=False)[0]
+    async def _dry_run(self) -> GroupStatus:
+        trial = (await self._run(post_filter=False))[0]
         if trial.status.succeeded:
             self._fitting = trial
         return trial.status
 
-    def _preempt(self, preemption: GroupPreemption) -> GroupStatus:
+    async def _preempt(self, preemption: GroupPreemption) -> GroupStatus:
         group = self._group
         # As in kube-scheduler, disabling the plugin at PostFilter alone has no effect.
         if _PREEMPTION_PLUGIN not in self._profile.plugin_names:
@@ -145,4 +161,4 @@ class GroupCycle:
             return failure(f'failed to get pod group object: podgroup.scheduling.k8s.io "{group.name}" not found')
         if group.rules.topology_key:
             return GroupStatus(Code.Unschedulable, "", (CONSTRAINED,))
-        return preemption.run()
+        return await preemption.run()

@@ -108,6 +108,8 @@ class MemberTrials:
         stale_volumes: bool = False,
     ) -> None:
         self._profile = profile
+        self.calls_extenders = False
+        """Whether trials suspend where an extender is to be called; else extenders take no part."""
         self._afresh = afresh or stale_affinity or stale_volumes
         self._stale_volumes = stale_volumes
         self._group = group
@@ -150,7 +152,7 @@ class MemberTrials:
         """The CycleState of the group, for the plugins of placements."""
         return self._state
 
-    def run(self, placement: Placement | None, *, post_filter: bool = True) -> GroupTrial:
+    async def run(self, placement: Placement | None, *, post_filter: bool = True) -> GroupTrial:
         """Tries all members on the nodes of the placement; None: on all nodes."""
         results: list[MemberResult] = []
         placed: list[MemberResult] = []
@@ -164,7 +166,7 @@ class MemberTrials:
         with Trial(self._profile.cluster) as trial:
             try:
                 for pod in self._group.members:
-                    result = self._try_member(trial, pod, placement, post_filter)
+                    result = await self._try_member(trial, pod, placement, post_filter)
                     results.append(result)
                     if not result.placed:
                         if result.status.rejected:
@@ -203,10 +205,15 @@ class MemberTrials:
         status = SUCCESS if there + len(found) >= least else unschedulable()
         return GroupTrial(None, results, status, waiting_on_preemption=False)
 
-    def _try_member(self, trial: Trial, pod: Pod, placement: Placement | None, post_filter: bool) -> MemberResult:
+    async def _try_member(self, trial: Trial, pod: Pod, placement: Placement | None, post_filter: bool) -> MemberResult:
         nominated = pod.nominated_node_name or pod.uid in self._nominations
         repeated = None if nominated else self._refused.get(pod.template)
-        decision = repeated or self._decide(pod, placement, post_filter)
+        if repeated is not None:
+            decision = repeated
+        elif self.calls_extenders and self._profile.calls_extenders(pod):
+            decision = await self._decide_with_extenders(pod, placement, post_filter)
+        else:
+            decision = self._decide(pod, placement, post_filter)
         result = _result_of(pod, decision)
         if not decision.node_name:
             if not decision.nominated_node_name:
@@ -273,6 +280,17 @@ class MemberTrials:
         if placement is None and post_filter:
             return self._profile.decide(pod)
         return self._decide_planned(pod, placement, post_filter)
+
+    async def _decide_with_extenders(self, pod: Pod, placement: Placement | None, post_filter: bool) -> Decision:
+        """Extenders receive the nodes of the placement that pass the filters, and do not know of members before."""
+        profile = self._profile
+        diagnosis = Diagnosis(profile, pod)
+        if placement is not None:
+            diagnosis = PlacementDiagnosis(profile, pod, placement.nodes.slots())
+        try:
+            return await schedule_pod(profile, pod, Afresh(diagnosis), extenders=True, post_filter=post_filter)
+        except (CycleError, StateNotFoundError) as problem:
+            return Decision.failed(profile, pod, problem)
 
     def _decide_planned(self, pod: Pod, placement: Placement | None, post_filter: bool) -> Decision:
         """With kept answers; where they cannot serve, afresh."""

@@ -5,8 +5,8 @@ Upstream: pkg/scheduler/schedule_one_podgroup.go (podGroupSchedulingPlacementAlg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple
 
 from stowplan.framework import Code, CycleState, Placement, PodGroupAssignments, PodGroupInfo, Status
 from stowplan.framework.points import ERROR_TEXTS, PLACEMENT_GENERATE, PLACEMENT_SCORE
@@ -18,7 +18,7 @@ from stowplan.runtime.profile.profile import Profile
 _NONE_FEASIBLE = "no feasible placements found"
 _MAX_SCORE = 100
 
-Try = Callable[[Placement | None], GroupTrial]
+Try = Callable[[Placement | None], Coroutine[Any, Any, GroupTrial]]
 """Tries all members in a placement; None stands for all nodes."""
 
 
@@ -29,15 +29,37 @@ class ScoredPlacement(NamedTuple):
     total: int
 
 
+class PlacementRun(NamedTuple):
+    """A call of a plugin at an extension point of placements."""
+
+    point: str
+    """As in metrics."""
+    plugin: str
+    status: Status | None
+    seconds: float
+
+
 class PlacementSearch:
     """All placements of a group in one run."""
 
     _whole = False
     """Whether a placement is of use only if all members fit into it, without preemption."""
 
-    def __init__(self, profile: Profile, group: PodGroupInfo, state: CycleState, *, in_parallel: bool = False) -> None:
-        """With `in_parallel`, placements that the group does not get may be missing in `trials`."""
+    def __init__(
+        self,
+        profile: Profile,
+        group: PodGroupInfo,
+        state: CycleState,
+        *,
+        in_parallel: bool = False,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """With `in_parallel`, placements that the group does not get may be missing in `trials`. `clock` times
+        plugins."""
         self._in_parallel = in_parallel
+        self._clock = clock
+        self.runs: list[PlacementRun] = []
+        """All calls of plugins."""
         self._profile = profile
         self._group = group
         self._state = state
@@ -57,16 +79,16 @@ class PlacementSearch:
         messages are about the first placement."""
         return self._untried.union(*(result.rejectors for trial in self.trials for result in trial.results))
 
-    def run(self, try_members: Try) -> GroupTrial:
+    async def run(self, try_members: Try) -> GroupTrial:
         """The trial of the best placement; without one, the first trial with the status of the whole group."""
         self.error = self._generate()
         if self.error is not None:
             return _without_members(self.error)
-        found = self._run_in_parallel(try_members) if self._in_parallel else None
+        found = await self._run_in_parallel(try_members) if self._in_parallel else None
         if found is not None:
             return found
         for placement in self.placements:
-            if self._try(placement, try_members).status.code == Code.Error:
+            if (await self._try(placement, try_members)).status.code == Code.Error:
                 return self.trials[-1]
         fitting = [trial for trial in self.trials if trial.fits]
         if not fitting:
@@ -78,13 +100,13 @@ class PlacementSearch:
             return _without_members(self.error)
         return max(fitting, key=lambda trial: self.scored[_name(trial)].total)  # The first of several.
 
-    def _try(self, placement: Placement, try_members: Try) -> GroupTrial:
+    async def _try(self, placement: Placement, try_members: Try) -> GroupTrial:
         everywhere = placement.nodes.meant == len(self._profile.cluster.nodes)
-        trial = try_members(None if everywhere else placement)._replace(placement=placement)
+        trial = (await try_members(None if everywhere else placement))._replace(placement=placement)
         self.trials.append(trial)
         return trial
 
-    def _run_in_parallel(self, try_members: Try) -> GroupTrial | None:
+    async def _run_in_parallel(self, try_members: Try) -> GroupTrial | None:
         """The trial of the best placement; None if placements have to be tried one after the other, or none fits."""
         group = self._group
         # Members of other groups may preempt, so that a placement without room for them may be chosen.
@@ -103,7 +125,7 @@ class PlacementSearch:
         ]
         if not fitting:
             self._untried = parallel.filters
-            self._try(self.placements[0], try_members)
+            await self._try(self.placements[0], try_members)
             return self._none_fits()
         best = fitting[0].placement
         if len(fitting) > 1:
@@ -111,7 +133,7 @@ class PlacementSearch:
             if self.error is not None:
                 return _without_members(self.error)
             best = max(fitting, key=lambda each: self.scored[each.placement.name].total).placement
-        return self._try(best, try_members)
+        return await self._try(best, try_members)
 
     def _none_fits(self) -> GroupTrial:
         first = self.trials[0]
@@ -126,13 +148,19 @@ class PlacementSearch:
             self.placements = (everything,)
             return None
         plugin = generators[0]
+        began = self._clock()
         answer = plugin.generate_placements(self._state, self._group, everything)
+        self._ran("PlacementGenerate", plugin.name, answer, began)
         if isinstance(answer, Status):
             return answer.with_plugin(plugin.name)
         self.placements = sorted(answer, key=lambda placement: placement.name)
         if not self.placements:
             return Status(Code.Unschedulable, _NONE_FEASIBLE, plugin=plugin.name)
         return None
+
+    def _ran(self, point: str, plugin: str, answer: object, began: float) -> None:
+        status = answer if isinstance(answer, Status) else None
+        self.runs.append(PlacementRun(point, plugin, status, self._clock() - began))
 
     def _score(self, fitting: Sequence[PodGroupAssignments]) -> Status | None:
         """Runs PlacementScore on the placements in which the group fits."""
@@ -141,12 +169,16 @@ class PlacementSearch:
         for plugin in plugins:
             scores[plugin.name] = {}
             for each in fitting:
+                began = self._clock()
                 score = plugin.score_placement(self._state, self._group, each)
+                self._ran("PlacementScore", plugin.name, score, began)
                 if isinstance(score, Status):
                     return _failed(PLACEMENT_SCORE, plugin.name, score.message)
                 scores[plugin.name][each.placement.name] = int(score)
         for plugin in plugins:
+            began = self._clock()
             status = plugin.normalize_placement_score(self._state, self._group, scores[plugin.name])
+            self._ran("PlacementScoreExtensionNormalize", plugin.name, status, began)
             if status is not None and status.code:
                 return _failed("normalizePlacements", plugin.name, status.message)
         for plugin in plugins:

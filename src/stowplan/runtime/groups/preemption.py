@@ -7,7 +7,8 @@ Upstream: pkg/scheduler/framework/preemption/podgrouppreemption.go, types.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 from stowplan.cache import Cluster, Trial
 from stowplan.framework import Code, NodeInfo, Pod, PodGroupInfo
@@ -47,7 +48,7 @@ class GroupPreemption:
         cluster: Cluster,
         budgets: Budgets,
         group: PodGroupInfo,
-        fits: Callable[[], GroupStatus],
+        fits: Callable[[], Coroutine[Any, Any, GroupStatus]],
         spares_members: bool = False,
     ) -> None:
         """With `spares_members`, members of the group are no victims."""
@@ -59,7 +60,7 @@ class GroupPreemption:
         self.victims: list[Pod] = []
         """The most important first."""
 
-    def run(self) -> GroupStatus:
+    async def run(self) -> GroupStatus:
         """Success with `victims`, or the reason why there are none."""
         if any(pod.spec.preemption_policy == "Never" for pod in self._group.members):
             return GroupStatus(Code.Unschedulable, "", (NEVER,))
@@ -70,14 +71,14 @@ class GroupPreemption:
         with Trial(self._cluster) as trial:
             for unit in units:
                 _remove(trial, unit)
-            status = self._fits()
+            status = await self._fits()
             if not status.succeeded:
                 return status
-            lasting = self._reprieve(trial, _by_importance(units))
+            lasting = await self._reprieve(trial, _by_importance(units))
         self.victims = [pod for unit in _by_importance(lasting) for pod, _ in unit.pods]
         return SUCCESS
 
-    def _reprieve(self, trial: Trial, units: list[Unit]) -> list[Unit]:
+    async def _reprieve(self, trial: Trial, units: list[Unit]) -> list[Unit]:
         """The units that have to go. Those whose eviction violates a PodDisruptionBudget are put back first."""
         allowed: dict[int, int] = {}
         violating = {id(unit) for unit in units if any(self._violates(pod, allowed) for pod, _ in unit.pods)}
@@ -85,7 +86,7 @@ class GroupPreemption:
         for unit in sorted(units, key=lambda unit: id(unit) not in violating):
             for pod, _ in unit.pods:
                 trial.restore(pod)
-            if not self._fits().succeeded:
+            if not (await self._fits()).succeeded:
                 _remove(trial, unit)
                 lasting.append(unit)
         return lasting

@@ -7,6 +7,8 @@ nested: racks of one name in two zones are two domains.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from stowplan.config.feature_gates import TOPOLOGY_AWARE
@@ -32,21 +34,22 @@ class PreferredPlacements(PlacementSearch):
         keys: tuple[str, ...],
         *,
         in_parallel: bool = False,
+        clock: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`keys` are the label and those that are wider."""
-        super().__init__(profile, group, state, in_parallel=in_parallel)
+        super().__init__(profile, group, state, in_parallel=in_parallel, clock=clock)
         self._keys = keys
 
-    def best(self, try_members: Try) -> GroupTrial | None:
+    async def best(self, try_members: Try) -> GroupTrial | None:
         """The trial of the best domain in which all members fit; None without such a domain. `try_members` does not
         run PostFilter: nothing is evicted for a preference."""
 
-        def whole(placement: Placement | None) -> GroupTrial:
-            trial = try_members(placement)
+        async def whole(placement: Placement | None) -> GroupTrial:
+            trial = await try_members(placement)
             fits = trial.status.succeeded and len(trial.results) == sum(each.placed for each in trial.results)
             return trial if fits else trial._replace(status=unschedulable(), waiting_on_preemption=False)
 
-        trial = self.run(whole)
+        trial = await self.run(whole)
         return trial if trial.status.succeeded else None
 
     def _generate(self) -> Status | None:
