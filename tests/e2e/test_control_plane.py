@@ -21,6 +21,7 @@ from stowplan.testing import (
     pod,
     wait_until,
 )
+from stowplan.testing.binaries import kubernetes_version
 from stowplan.testing.cleanup import clear_cluster
 from stowplan.testing.errors import UnreachableError
 
@@ -69,7 +70,7 @@ def test_a_scheduler_that_cannot_start_shows_its_log(start_kube_scheduler: Calla
 
 def test_the_server_is_of_the_reference_version(kube_api: KubeApi) -> None:
     if not os.environ.get("KUBEBUILDER_ASSETS"):
-        assert kube_api.request("GET", "/version")["gitVersion"] == "v1.36.4"
+        assert kube_api.request("GET", "/version")["gitVersion"] == kubernetes_version()
 
 
 def test_who_may_do_what(control_plane: ControlPlane, namespace: str) -> None:

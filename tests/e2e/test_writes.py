@@ -18,6 +18,7 @@ from stowplan.cluster.event_recorder import EventRecorder
 from stowplan.cluster.executor import InstructionExecutor
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.cluster.write_client import Writer
+from stowplan.config.releases import release_of
 from stowplan.framework import Bind, EmitEvent, Evict, Failure, Instruction, PatchStatus, Pod, Write
 from stowplan.testing import (
     NOBODY,
@@ -35,6 +36,7 @@ from stowplan.testing import (
     pod,
     wait_until,
 )
+from stowplan.testing.binaries import kubernetes_version
 
 pytestmark = pytest.mark.e2e
 
@@ -177,8 +179,9 @@ def test_evicting_as_kube_scheduler_does(
     target = codec.convert(api.Condition, next(each for each in conditions if each["type"] == "DisruptionTarget"))
     preemptor = hands.pod("ours-preemptor", namespace)
     note = f"Preempted by pod {preemptor.uid} on node ant"
+    related = preemptor if release_of(kubernetes_version()).rules.preempted_refers_to_preemptor else None
     assert hands.do(Evict(mine, target)) == [None]
-    hands.do(EmitEvent(mine, "Normal", "Preempted", "Preempting", note, reporter="mine"))
+    hands.do(EmitEvent(mine, "Normal", "Preempted", "Preempting", note, related, "mine"))
     assert written(kube_api, "ours-victim", namespace) == written(kube_api, "theirs-victim", namespace)
     assert kube_api.get("Pod", "ours-victim", namespace)["metadata"]["deletionTimestamp"]
     (theirs,) = wait_until(lambda: events(kube_api, "theirs-victim", namespace))
@@ -246,6 +249,7 @@ def test_writing_volumes_and_claims(hands: Hands, kube_api: KubeApi, namespace: 
     assert outdated.reason == "Conflict"
 
 
+@pytest.mark.since("v1.36")  # Earlier roles of kube-scheduler may not create claims.
 def test_writing_claims_of_devices(hands: Hands, namespace: str) -> None:
     claim = api.ResourceClaim(metadata=api.ObjectMeta(name="gpu", namespace=namespace))
     (made,) = hands.do(Write("create", "ResourceClaim", claim))

@@ -58,7 +58,7 @@ class Preemptions:
         """By the uid of the last victim, once its eviction has begun."""
         self._failures: dict[str, int] = {}
         """Consecutive failed preemptions by the preemptor's uid."""
-        self._evicts_terminating = state.cluster.release.rules.evicts_terminating_victims
+        self._rules = state.cluster.release.rules
         self.pre_binding: dict[str, Attempt] = {}
         """Attempts in PreBind by the pod's uid; a victim among them is cancelled instead of evicted."""
 
@@ -72,7 +72,7 @@ class Preemptions:
     def start(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:
         evicted = self._state.cluster.evicted
         staying = [victim for victim in victims if not victim.terminating and victim.uid not in evicted]
-        if self._evicts_terminating:
+        if self._rules.evicts_terminating_victims:
             for victim in victims:
                 if victim.terminating:
                     self._state.tasks.start(self._evict_again(PlannedEviction(victim, preemptor, node_name)))
@@ -164,7 +164,7 @@ class Preemptions:
         """Evict one victim; whether that succeeded."""
         victim, preemptor, note = eviction.victim, eviction.preemptor, eviction.note
         if self._cancel_binding(victim):
-            note += " (in kube-scheduler memory)."
+            note += " (in kube-scheduler memory)." if self._rules.cancels_pre_bind else ""
         else:
             outcome = await Evict(victim, self._condition(eviction))
             gone = isinstance(outcome, Failure) and outcome.reason == "NotFound"
@@ -173,8 +173,9 @@ class Preemptions:
             if isinstance(outcome, Failure):
                 return gone
         self._state.observer.victim_evicted(preemptor, victim, eviction.node_name)
+        related = preemptor if self._rules.preempted_refers_to_preemptor else None
         reporter = preemptor.template.spec.scheduler_name
-        self._state.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, reporter=reporter))
+        self._state.outbox.append(EmitEvent(victim, "Normal", "Preempted", "Preempting", note, related, reporter))
         return True
 
     def _evicted(self, victim: Pod) -> None:
@@ -189,7 +190,7 @@ class Preemptions:
         waiting = self._state.waiting_pods.get(victim.uid)
         if waiting is not None:
             return waiting.preempt(PLUGIN, "preempted")
-        attempt = self.pre_binding.pop(victim.uid, None)
+        attempt = self.pre_binding.pop(victim.uid, None) if self._rules.cancels_pre_bind else None
         return attempt is not None and attempt.task is not None and attempt.task.cancel(f"preempted by {PLUGIN}")
 
     def _condition(self, eviction: PlannedEviction) -> api.Condition:

@@ -8,6 +8,8 @@ from typing import Any
 from tests.builders import Json, only, profile_config
 from tests.builders.engine_host import Host
 
+from stowplan.config import IN_TREE_PLUGINS, from_builtins
+from stowplan.config.releases import LATEST, Release
 from stowplan.framework import (
     Call,
     ClusterEventWithHint,
@@ -120,10 +122,19 @@ def configuration(*names: str, sorts: bool = False) -> Json:
 class Recorded(Host):
     """A host whose engine runs a Recorder."""
 
-    def __init__(self, *items: Any, answers: Mapping[str, Any] | None = None, sorts: bool = False, **more: Any) -> None:
+    def __init__(
+        self,
+        *items: Any,
+        answers: Mapping[str, Any] | None = None,
+        sorts: bool = False,
+        release: Release = LATEST,
+        **more: Any,
+    ) -> None:
         self.told: list[str] = []
         plugins = {"Recorder": recorder("Recorder", self.told, **(answers or {}))}
-        super().__init__(*items, config=configuration("Recorder", sorts=sorts), plugins=plugins, **more)
+        written = configuration("Recorder", sorts=sorts)
+        config = from_builtins(written, "config", {*IN_TREE_PLUGINS, "Recorder"}, release)
+        super().__init__(*items, config=config, plugins=plugins, **more)
 
     def settle_until(self, point: str) -> None:
         """Let everything happen up to the call of a late point, which is left open."""

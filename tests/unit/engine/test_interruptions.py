@@ -10,12 +10,14 @@ from tests.builders.engine_host import Host
 from tests.unit.engine.recorder import Recorded
 
 from stowplan import api
+from stowplan.config.releases import RELEASES
 from stowplan.framework import ALL_EVENTS, Bind, Call, EmitEvent, Evict, Failure, Write, reject, wait
 
 HIGH = pod("high", requests={"cpu": 2}, priority=9)
 LOW = pod("low", requests={"cpu": 2})
 DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 IN_MEMORY = "Preempted: Preempted by pod default/high on node a (in kube-scheduler memory)."
+EARLIER = ["1.33", "1.34", "1.35"]
 
 
 def preempted(host: Host) -> tuple[str, ...]:
@@ -40,6 +42,27 @@ class TestPreemption:
         host.schedule()
         assert host.node_of("high") == "a"
         assert host.pod("low").status.nominated_node_name == ""
+
+    @pytest.mark.parametrize("release", EARLIER)
+    def test_of_a_pod_that_waits_on_permit_before_v1_36(self, release: str) -> None:
+        waits = {"permit": lambda asked: wait(60) if asked.name == "low" else None}
+        host = Recorded(node("a", cpu=2), LOW, answers=waits, release=RELEASES[release])
+        host.schedule()
+        host.put(HIGH)
+        host.engine.schedule_one()
+        host.settle()
+        assert preempted(host) == ("False", "SchedulerError", "waiting on permit for pod: preempted")
+        assert host.events("low")[-1] == IN_MEMORY.removesuffix(" (in kube-scheduler memory).")
+
+    @pytest.mark.parametrize("release", EARLIER)
+    def test_of_a_pod_in_pre_bind_before_v1_36(self, release: str) -> None:
+        host = Recorded(node("a", cpu=2), LOW, release=RELEASES[release])
+        host.engine.schedule_one()
+        host.settle_until("pre_bind")
+        host.put(HIGH)
+        host.engine.schedule_one()
+        host.settle(Call)
+        assert [each.pod.name for each in (*host.done, *host.open) if isinstance(each, Evict)] == ["low"]
 
     def test_of_a_pod_in_pre_bind(self) -> None:
         host = Recorded(node("a", cpu=2), LOW)
@@ -232,6 +255,17 @@ def storage() -> list[Any]:
         make("StorageClass", "wait", **waits),
         make("PersistentVolumeClaim", "c", "default", spec={**spec, **size}),
     ]
+
+
+@pytest.mark.parametrize("release", EARLIER)
+def test_the_event_of_a_victim_refers_to_the_preemptor_before_v1_36(release: str) -> None:
+    host = Recorded(node("a", cpu=2), LOW, release=RELEASES[release])
+    host.schedule()
+    host.put(HIGH)
+    host.schedule()
+    (event,) = [each for each in host.done if isinstance(each, EmitEvent) and each.reason == "Preempted"]
+    assert event.related is not None
+    assert (event.regarding.name, event.related.name) == ("low", "high")
 
 
 def test_a_preemption_is_told_in_the_name_of_the_preemptors_profile() -> None:

@@ -73,6 +73,11 @@ class Rules:
     terms."""
     evicts_terminating_victims: bool = False
     """DefaultPreemption evicts victims that terminate already once more."""
+    cancels_pre_bind: bool = True
+    """DefaultPreemption cancels the binding of a victim in PreBind, and the event of a victim whose binding ended that
+    way says so. Otherwise such a victim is deleted."""
+    preempted_refers_to_preemptor: bool = False
+    """The event of a victim has the preemptor as its related object."""
     rejects_unused_ratio: bool = True
     """The configuration rejects `requestedToCapacityRatio` in a scoring strategy of another type."""
     devices: DeviceRules = field(default_factory=DeviceRules)

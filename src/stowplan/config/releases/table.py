@@ -46,6 +46,8 @@ _RULES_1_35 = Rules(
     balance_improvement=False,
     image_volumes=False,
     leaving_anti_affinity_wakes=False,
+    cancels_pre_bind=False,
+    preempted_refers_to_preemptor=True,
     rejects_unused_ratio=False,
     devices=_DEVICES_1_35,
 )
