@@ -77,7 +77,7 @@ def sweep_command(
     folder = out or Path(f"{study.name}-results")
     run = search if isinstance(study.spec.search, dict) and "optuna" in study.spec.search else sweep
     progress = Progress()
-    with progress, _executor(jobs, dask) as executor:
+    with _executor(jobs, dask) as executor, progress:
         progress.start("running")
 
         def show(done: int, total: int) -> None:

@@ -63,6 +63,7 @@ def quadratic(parameters: dict[str, Any]) -> dict[str, float]:
 def process_id(parameters: dict[str, Any]) -> dict[str, float]:
     """A runner: notes that it ran, and where."""
     (Path(parameters["notes"]) / f"{parameters['seed']}-{time.monotonic_ns()}").touch()
+    time.sleep(0.05)
     return {"process": os.getpid()}
 
 
@@ -116,16 +117,42 @@ def test_results_do_not_depend_on_the_executor(scenario_study: Path, where: Any,
     assert costs == [1.0, 2.0, 1.0, 2.0]
 
 
-def test_the_caller_executes_runs_too_and_none_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [0, 1])
+def test_processes_share_the_runs_and_execute_none_twice(threads: int, tmp_path: Path) -> None:
+    """With one thread the processes are forked, which saves their imports; with others they are spawned."""
     notes = tmp_path / "notes"
     notes.mkdir()
-    given = study(runner=f"{__name__}:process_id", parameters={"notes": str(notes)}, seeds=100, vary={}, minimise=[])
+    parameters = {"notes": str(notes)}
+    text = {**HEAD, "runner": f"{__name__}:process_id", "parameters": parameters, "seeds": 40}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(text))
+    done = subprocess.run(
+        [sys.executable, "-c", POOL_SCRIPT, str(tmp_path), str(threads)], capture_output=True, env=_environment()
+    )
+    assert done.returncode == 0, done.stderr
+    method, caller, *processes = json.loads(done.stdout)
+    assert method == ("spawn" if threads else "fork")
+    assert len(set(processes)) == 2
+    assert caller not in processes
+    assert len(processes) == len(list(notes.iterdir())) == 40
+
+
+POOL_SCRIPT = """
+import json, os, sys, threading
+from pathlib import Path
+from stowplan.study.sweep import load_study, process_executor, sweep
+from stowplan.study.sweep.executors import start_method
+
+if __name__ == "__main__":
+    folder, threads = Path(sys.argv[1]), int(sys.argv[2])
+    done = threading.Event()
+    for _ in range(threads):
+        threading.Thread(target=done.wait).start()
+    method = start_method()
     with process_executor(2) as executor:
-        results = sweep(given, tmp_path / "out", executor)
-    processes = {row.metrics["process"] for row in results.rows}
-    assert os.getpid() in processes
-    assert len(processes) == 2
-    assert len(results.rows) == len(list(notes.iterdir())) == 100
+        rows = sweep(load_study(str(folder / "study.yaml")), folder / "out", executor).rows
+    done.set()
+    print(json.dumps([method, os.getpid(), *(row.metrics["process"] for row in rows)]))
+"""
 
 
 def test_a_weight_reaches_the_profile(scenario_study: Path, tmp_path: Path) -> None:

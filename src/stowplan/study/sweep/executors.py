@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import signal
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -13,29 +18,44 @@ from stowplan.errors import InputError
 
 _PROFILE = "distributed.worker.profile.enabled"
 """Workers sample the stacks of tasks a hundred times a second."""
-
-
-class CallerRunsPool(ProcessPoolExecutor):
-    """Processes of this machine, beside which the caller executes tasks itself: it has all modules imported, which
-    takes a new process about a second."""
+_START_METHOD = "distributed.worker.multiprocessing-method"
 
 
 @contextmanager
 def process_executor(jobs: int) -> Iterator[Executor]:
-    """Two or more processes of this machine with this one. They are spawned, not forked: a fork would copy threads and
-    event loops."""
-    with CallerRunsPool(max(jobs - 1, 1), mp_context=get_context("spawn")) as executor:
+    """Processes of this machine. On exit, tasks that no process has begun are cancelled."""
+    context = get_context(start_method())
+    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_process)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside the threads of BLAS, which handles them
+        executor.submit(int)  # starts the processes, before the executor starts a thread
+    try:
         yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def start_method() -> str:
+    """How new processes start. A process forked from this one has all modules imported, which takes a spawned one about
+    a second. With other threads, processes are spawned: a fork would copy locks that those threads hold."""
+    return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
+
+
+def _prepare_process() -> None:
+    """In a new process: imported modules are not garbage, and an interrupt ends the process without a traceback."""
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager
 def dask_executor(address: str = "", jobs: int = 2) -> Iterator[Executor]:
     """Dask workers: those of a scheduler at an address, or a local cluster. Needs the extra `dask`."""
+    method = start_method()
     distributed = _imported("distributed", "dask")
     if address:
         client = distributed.Client(address)
     else:
-        _imported("dask", "dask").config.set({_PROFILE: False})
+        _imported("dask", "dask").config.set({_PROFILE: False, _START_METHOD: method})
         cluster = distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from stowplan.errors import InputError, os_error_text
 from stowplan.study.sweep.document import Study, Variation, altered, pairs
-from stowplan.study.sweep.executors import CallerRunsPool
 from stowplan.study.sweep.paths import set_path
 from stowplan.study.sweep.results import SweepResults
 from stowplan.study.sweep.run_task import LoadPlugins, RunTask, SweepRow, execute, make_task, read_row
@@ -84,21 +83,12 @@ def run_tasks(
             yield execute(task, str(folder), load_plugins)
         return
     waiting = iter(tasks)
-    submitted: dict[Future[SweepRow], RunTask] = {}
+    submitted: set[Future[SweepRow]] = set()
     while True:
         for task in islice(waiting, MAX_QUEUED_TASKS - len(submitted)):
-            submitted[executor.submit(execute, task, str(folder), load_plugins)] = task
+            submitted.add(executor.submit(execute, task, str(folder), load_plugins))
         if not submitted:
             return
-        own = _withdrawn(submitted) if isinstance(executor, CallerRunsPool) else None
-        if own is not None:
-            yield execute(own, str(folder), load_plugins)
-        for future in wait(submitted, 0 if own else None, return_when=FIRST_COMPLETED).done:
-            del submitted[future]
+        for future in wait(submitted, return_when=FIRST_COMPLETED).done:
+            submitted.remove(future)
             yield future.result()
-
-
-def _withdrawn(submitted: dict[Future[SweepRow], RunTask]) -> RunTask | None:
-    """The last task that no process has begun, for this process."""
-    future = next((future for future in reversed(submitted) if future.cancel()), None)
-    return None if future is None else submitted.pop(future)
