@@ -20,7 +20,8 @@ def random_agent(seed: int = 0) -> Agent:
     rng = np.random.default_rng(seed)
 
     def act(observation: dict[str, NDArray[Any]]) -> int:
-        return int(rng.choice(np.flatnonzero(observation["action_mask"][:-1])))
+        feasible = observation["action_mask"][:-1].nonzero()[0]
+        return int(feasible[rng.integers(len(feasible))])
 
     return act
 

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache import Cluster
+from stowplan.cache.columns import float_view
+from stowplan.cache.kept import KeptBySlot
+from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Pod
 
 Features = NDArray[np.float32]
@@ -20,6 +23,71 @@ _MAX_PRIORITY = 1000.0
 _MAX_WAIT_SECONDS = 3600.0
 
 
+_Requests = tuple[int, int]
+"""CPU and memory of a pod."""
+_CHANGING_ROWS = (1, 2, 4, 5, 6)
+"""Features that depend on the pods of a node."""
+MAX_KEPT_REQUESTS = 64
+"""Different requests of pods for which features of nodes are kept."""
+
+
+class NodeFeatures(KeptBySlot[None]):
+    """Features of all nodes for pods with equal requests; `refresh` updates the nodes that changed."""
+
+    __slots__ = ("_amounts", "_factors", "_requests", "_slots", "_views", "rows")
+
+    rebuilds_for_nodes = True
+
+    def __init__(self, nodes: NodeTable, requests: _Requests, slots: int) -> None:
+        super().__init__(nodes)
+        self._requests = requests
+        self._slots = slots
+        self.rows: Features = np.zeros((0, 0), dtype=np.float32)
+        """(feature, slot): the slots of a feature are next to each other."""
+
+    def rebuild(self, context: None) -> None:
+        nodes, high = self.nodes, self.nodes.high
+        self.rows = np.zeros((len(NODE_FEATURES), max(self._slots, high)), dtype=np.float32)
+        self._views = [self.rows[row].data.cast("B").cast("f") for row in _CHANGING_ROWS]
+        allocatable = [nodes.allocatable[name] for name in _RESOURCES]
+        requested = [nodes.requested[name] for name in _RESOURCES]
+        columns = (*allocatable, nodes.allowed_pods, *requested, nodes.pod_count)
+        self._amounts = tuple(column.values for column in columns)
+        self._factors = [float_view(1 / np.maximum(column.array[:high], 1)) for column in columns[:3]]
+        for number, column in enumerate(allocatable):
+            amounts = column.array[:high]
+            self.rows[3 * number, :high] = amounts / max(amounts.max(initial=0), 1)
+        self.repair_many(np.arange(high), context)
+
+    def repair_many(self, slots: NDArray[np.intp], context: None) -> None:
+        """Computes the features of all slots, which takes less time than to select some."""
+        nodes, high = self.nodes, self.nodes.high
+        rows = self.rows[:, :high]
+        for number, resource in enumerate(_RESOURCES):
+            left = nodes.allocatable[resource].array[:high] - nodes.requested[resource].array[:high]
+            factor = np.asarray(self._factors[number])
+            np.multiply(left, factor, out=rows[3 * number + 1], casting="unsafe")
+            left -= self._requests[number]
+            np.multiply(left, factor, out=rows[3 * number + 2], casting="unsafe")
+        free = nodes.allowed_pods.array[:high] - nodes.pod_count.array[:high]
+        np.multiply(free, np.asarray(self._factors[2]), out=rows[6], casting="unsafe")
+        np.clip(rows, 0, 1, out=rows)
+
+    def repair_one(self, slot: int, context: None) -> None:
+        cpus, memories, allowed, used_cpus, used_memories, pods = self._amounts
+        cpu_factor, memory_factor, pods_factor = self._factors
+        cpu, memory = cpus[slot] - used_cpus[slot], memories[slot] - used_memories[slot]
+        features = (
+            cpu * cpu_factor[slot],
+            (cpu - self._requests[0]) * cpu_factor[slot],
+            memory * memory_factor[slot],
+            (memory - self._requests[1]) * memory_factor[slot],
+            (allowed[slot] - pods[slot]) * pods_factor[slot],
+        )
+        for view, feature in zip(self._views, features, strict=True):
+            view[slot] = 0.0 if feature < 0.0 else 1.0 if feature > 1.0 else feature
+
+
 class ClusterFeatures:
     """Reads features from the columns of a cluster."""
 
@@ -27,30 +95,22 @@ class ClusterFeatures:
         self._nodes = cluster.nodes
         self._version = -1
         self._largest = [1.0, 1.0]
-        self._sizes: list[NDArray[np.float64]] = []
-        self._factors: list[NDArray[np.float64]] = []
+        self._kept: dict[tuple[_Requests, int], NodeFeatures] = {}
 
     def of_nodes(self, pod: Pod, slots: int = 0) -> Features:
         """(slot, feature) of all slots in use, and of so many at least; a slot without a node has zeros.
 
         In memory the slots of a feature are next to each other: the array is a view of its transposed one.
         """
-        self._follow_nodes()
-        nodes, high = self._nodes, self._nodes.high
-        features = np.zeros((len(NODE_FEATURES), max(slots, high)), dtype=np.float32)
-        rows = features[:, :high]
-        for number, resource in enumerate(_RESOURCES):
-            left = nodes.allocatable[resource].array[:high] - nodes.requested[resource].array[:high]
-            factor = self._factors[number]
-            rows[3 * number] = self._sizes[number]
-            np.multiply(left, factor, out=rows[3 * number + 1], casting="unsafe")
-            left -= pod.template.requests.get(resource, 0)
-            np.multiply(left, factor, out=rows[3 * number + 2], casting="unsafe")
-        free = nodes.allowed_pods.array[:high] - nodes.pod_count.array[:high]
-        np.multiply(free, self._factors[2], out=rows[6], casting="unsafe")
-        np.maximum(rows, 0, out=rows)
-        np.minimum(rows, 1, out=rows)
-        return features.T
+        requests = pod.template.requests
+        key = ((requests.get("cpu", 0), requests.get("memory", 0)), slots)
+        kept = self._kept.get(key)
+        if kept is None:
+            if len(self._kept) >= MAX_KEPT_REQUESTS:
+                del self._kept[next(iter(self._kept))]
+            kept = self._kept[key] = NodeFeatures(self._nodes, *key)
+        kept.refresh(None)
+        return kept.rows.copy().T
 
     def of_pod(self, pod: Pod, waited: float = 0.0) -> Features:
         self._follow_nodes()
@@ -61,7 +121,7 @@ class ClusterFeatures:
             pod.priority / _MAX_PRIORITY,
             waited / _MAX_WAIT_SECONDS,
         )
-        return np.array([min(max(value, 0.0), 1.0) for value in values], dtype=np.float32)
+        return np.array([0.0 if value < 0.0 else 1.0 if value > 1.0 else value for value in values], dtype=np.float32)
 
     def _follow_nodes(self) -> None:
         """Values that depend on node objects alone."""
@@ -71,5 +131,3 @@ class ClusterFeatures:
         self._version = nodes.version
         offered = [nodes.allocatable[name].array[:high] for name in _RESOURCES]
         self._largest = [float(max(amounts.max(initial=0), 1)) for amounts in offered]
-        self._sizes = [amounts / most for amounts, most in zip(offered, self._largest, strict=True)]
-        self._factors = [1 / np.maximum(amounts, 1) for amounts in (*offered, nodes.allowed_pods.array[:high])]

@@ -92,7 +92,8 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         if self._nodes.high > self._size:
             raise InputError(f"the scenario has {self._nodes.high} nodes, the environment {self._size}")
         self._until_asked()
-        return self._observation(), self._info()
+        observation = self._observation()
+        return observation, self._info(observation)
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         if self._pod is None:
@@ -109,7 +110,8 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         self._until_asked()
         ended = self._pod is None
         truncated = not ended and self._max_steps is not None and self._steps >= self._max_steps
-        return self._observation(), self._earned, ended, truncated, self._info()
+        observation = self._observation()
+        return observation, self._earned, ended, truncated, self._info(observation)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """The allowed actions, as sb3-contrib's MaskablePPO reads them."""
@@ -154,9 +156,12 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         state = CycleState()
         try:
             pre_filtered = planned.run_pre_filters(state, pod)
-            if pre_filtered is not NO_OBJECTION or planned.run_filters(state, pod, pre_filtered) < self._least:
+            if pre_filtered is not NO_OBJECTION:
                 return False
+            self._feasible = planned.run_filters(state, pod, pre_filtered)
         except CycleError:
+            return False
+        if self._feasible < self._least:
             return False
         passing: Mask = planned.passing()
         self._mask[: len(passing)] = passing
@@ -172,8 +177,7 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
             return Decision.failed(profile, pod, CycleError(DEFERRED))
         info = self._nodes.infos[self._action]
         assert info is not None
-        feasible = int(self._mask[:-1].sum())
-        return Decision(profile, pod, info.name, feasible, len(self._nodes), self._state)
+        return Decision(profile, pod, info.name, self._feasible, len(self._nodes), self._state)
 
     def _rate(self) -> float:
         """Reward per second while nothing happens."""
@@ -198,9 +202,9 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         time = np.array([min(max(share, 0.0), 1.0), min(pending, 1.0)], dtype=np.float32)
         return {"nodes": nodes, "pod": pod, "time": time, "action_mask": self._mask.copy()}
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, observation: Observation) -> dict[str, Any]:
         return {
-            "action_mask": self._mask.copy(),
+            "action_mask": observation["action_mask"],
             "pod": "" if self._pod is None else self._pod.key,
             "time": self._run.now,
             "pending": len(self.simulation.engine.pending),

@@ -78,6 +78,9 @@ class PodHeap:
 
     def first(self, count: int) -> list[QueuedPodInfo]:
         """The first pods in the order of the key, without sorting the others."""
+        if count == 1:
+            head = self.peek()
+            return [] if head is None else [head]
         entries, found = self._entries, list[QueuedPodInfo]()
         nearest = [(entries[0], 0)] if entries else []
         while nearest and len(found) < count:

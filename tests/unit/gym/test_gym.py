@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -16,9 +18,10 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from tests.builders import World, node, pod  # noqa: E402
 
 from stowplan.errors import InputError  # noqa: E402
+from stowplan.framework import Pod  # noqa: E402
 from stowplan.gym import PlaceEnv, best_fit_agent, linear_policy, policy_agent, policy_plugin, random_agent  # noqa: E402
 from stowplan.gym.agents import Agent  # noqa: E402
-from stowplan.gym.features import NODE_FEATURES  # noqa: E402
+from stowplan.gym.features import NODE_FEATURES, ClusterFeatures  # noqa: E402
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "09-learning"
 SCENARIO = EXAMPLE / "scenario.yaml"
@@ -122,6 +125,53 @@ def test_the_plugin_of_a_policy_chooses_as_the_agent_does() -> None:
             break
 
 
+def plain_features(world: World, asked: Pod) -> list[list[float]]:
+    rows = []
+    nodes = world.cluster.nodes
+    for info in nodes.infos[: nodes.high]:
+        if info is None:
+            rows.append([0.0] * len(NODE_FEATURES))
+            continue
+        slot, row = nodes.slot_of[info.name], []
+        for resource in ("cpu", "memory"):
+            size = nodes.allocatable[resource].array
+            used = sum(each.template.requests.get(resource, 0) for each in info.pods.values())
+            left, whole = size[slot] - used, max(size[slot], 1)
+            row += [size[slot] / max(size.max(), 1), left / whole]
+            row.append((left - asked.template.requests.get(resource, 0)) / whole)
+        row.append((nodes.allowed_pods.array[slot] - len(info.pods)) / max(nodes.allowed_pods.array[slot], 1))
+        rows.append([min(max(value, 0.0), 1.0) for value in row])
+    return rows
+
+
+def test_kept_features_equal_the_plain_form() -> None:
+    """After any number of changes of pods and nodes, for pods with different requests."""
+    rng = random.Random(3)
+    world = World([node(f"n{number}", cpu=8, memory="32Gi", pods=9) for number in range(20)])
+    features, names, placed = ClusterFeatures(world.cluster), list(range(20)), list[str]()
+    asked = [world.pod(pod(f"a{n}", requests={"cpu": f"{n * 700}m", "memory": f"{n * 3}Gi"})) for n in range(4)]
+    for step in range(150):
+        for _ in range(rng.choice([0, 1, 2, 5, 30])):
+            if placed and rng.random() < 0.5:
+                world.cluster.remove_pod(placed.pop(rng.randrange(len(placed))))
+            else:
+                item = pod(
+                    f"p{step}-{len(placed)}", f"n{rng.choice(names)}", requests={"cpu": f"{rng.randrange(3000)}m"}
+                )
+                world.add_pod(item)
+                placed.append(item["metadata"]["uid"])
+        if step % 40 == 39:
+            names.append(20 + step)
+            world.put_node(node(f"n{names[-1]}", cpu=rng.randrange(4, 20), memory="64Gi"))
+        for each in rng.sample(asked, 2):
+            found = features.of_nodes(each, 24 if step < 75 else 0)
+            plain = np.array(plain_features(world, each), dtype=np.float32)
+            assert found.shape[0] == max(24 if step < 75 else 0, len(plain))
+            np.testing.assert_allclose(found[: len(plain)], plain, rtol=1e-6, atol=1e-7)
+            assert not found[len(plain) :].any()
+            np.testing.assert_array_equal(found[: len(plain)], ClusterFeatures(world.cluster).of_nodes(each))
+
+
 def sync(world: World, env: PlaceEnv, before: dict[str, int]) -> None:
     """The world's nodes get the pods that the environment's nodes have."""
     for info in env._nodes:
@@ -159,3 +209,10 @@ def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         "trained",
     ]
     assert np.load(out).shape == (len(NODE_FEATURES),)
+
+
+def test_the_speed_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("stowplan.bench.machine.CALIBRATION_LOOPS", 1000)
+    monkeypatch.setattr(sys, "argv", ["speed.py", "--nodes=20", "--steps=30"])
+    runpy.run_path(str(EXAMPLE / "speed.py"), run_name="__main__")
+    assert re.fullmatch(r"20 nodes: [\d,]+ steps per CPU second, [\d,]+ scaled\n", capsys.readouterr().out)
