@@ -14,6 +14,7 @@ from stowplan.cli.command import Command
 from stowplan.cli.plugins import load_plugins
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import aligned
+from stowplan.study.plots import check_plot_file, write_plot
 from stowplan.study.sweep import SweepResults, dask_executor, load_study, process_executor, sweep
 from stowplan.study.sweep.pareto_plot import pareto_svg
 from stowplan.study.sweep.search import search
@@ -37,7 +38,11 @@ _LOCAL = "local"
     help="Run on the Dask workers of a scheduler, such as tcp://10.0.0.1:8786, or 'local' for --jobs workers here. "
     "Needs the extra dask.",
 )
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write the Pareto plot as SVG.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the Pareto plot as SVG or, with the extra plots, as PNG.",
+)
 @click.option(
     "-o",
     "--output",
@@ -74,6 +79,8 @@ def sweep_command(
     Exit status: 0 all runs have results, 1 some failed, 2 the study cannot be used, 130 interrupted.
     """
     study = load_study(study_file)
+    if plot is not None:
+        check_plot_file(plot)
     folder = out or Path(f"{study.name}-results")
     run = search if isinstance(study.spec.search, dict) and "optuna" in study.spec.search else sweep
     progress = Progress()
@@ -88,7 +95,7 @@ def sweep_command(
     document = msgspec.json.format(msgspec.json.encode(results.document()), indent=1)
     (folder / _RESULTS_FILE).write_bytes(document + b"\n")
     if plot is not None:
-        plot.write_text(pareto_svg(results), encoding="utf-8")
+        write_plot(pareto_svg(results), plot)
     click.echo(document.decode() if output == "json" else "\n".join(_lines(results, output)))
     for row in results.failed:
         click.echo(f"stowplan: run {row.name} (seed {row.seed}): {row.error}", err=True)

@@ -20,6 +20,8 @@
 | attempts | mean scheduling attempts of a pod |
 | fairness.jain | Jain's index of the tenants' dominant shares over time |
 | fairness.drf | mean over samples of the largest - the smallest dominant share of a tenant |
+| fairness.ftf.max, .late | finish-time fairness, jct / jct alone on 1/n of the cluster; share of jobs above 1 |
+| allocation.<resource>@<load> | allocated share when requests for 60, 90, 100, 130 % of the capacity have arrived |
 | spread.skew | mean over samples of the largest skew of a workload over zones |
 | slo.wait, slo.jct | share of pods or jobs within the bound in `record.slo`; unfinished ones are late |
 """
@@ -34,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.simulator.scenario.quantities import seconds_of
+from stowplan.study.load_metrics import allocations, finish_times
 from stowplan.study.recording import INTERRUPTED, RunRecording
 from stowplan.study.table import ResultTable
 
@@ -43,10 +46,11 @@ _SINGLE = (
     "jobs", "unfinished", "bsld.mean", "makespan", "throughput", "pods", "pods.succeeded", "pods.failed",
     "pods.running", "pods.pending", "preemptions", "evictions", "lost.cpu", "lost.memory", "lost.gpu", "attempts",
     "pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "pending.max", "running.max", "nodes.max",
-    "fairness.jain", "fairness.drf", "spread.skew", "slo.wait", "slo.jct",
+    "fairness.jain", "fairness.drf", "fairness.ftf.max", "fairness.ftf.late", "spread.skew", "slo.wait", "slo.jct",
 )  # fmt: skip
 _BY_RESOURCE = (
     "utilisation", "imbalance", "fragmentation.largest", "fragmentation.fgd", "fragmentation.stranded", "goodput",
+    "allocation",
 )  # fmt: skip
 OVER_TIME = ("pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "utilisation")
 """Metrics that have a value over a window and at a moment."""
@@ -66,7 +70,7 @@ class MetricValue(NamedTuple):
 
 LOWER_IS_BETTER = ("jct", "wait", "startup", "slowdown", "bsld", "makespan", "imbalance", "fragmentation", "pending",
                    "cost", "spread", "preemptions", "evictions", "lost", "attempts", "unfinished", "nodes")  # fmt: skip
-HIGHER_IS_BETTER = ("throughput", "goodput", "utilisation", "fairness", "succeeded", "slo")
+HIGHER_IS_BETTER = ("throughput", "goodput", "allocation", "utilisation", "fairness", "succeeded", "slo")
 
 
 def known_metrics() -> list[str]:
@@ -96,7 +100,7 @@ def better_sign(metric: str) -> int:
     head = metric.partition(".")[0]
     if metric == "pods.pending":
         return -1
-    if metric == "fairness.drf":
+    if metric.startswith(("fairness.drf", "fairness.ftf")):
         return -1
     return 1 if head in HIGHER_IS_BETTER else -1 if head in LOWER_IS_BETTER else 0
 
@@ -158,6 +162,12 @@ def summarise(recording: RunRecording, begin: float, end: float, areas: Mapping[
     yield from _pod_metrics(recording, begin, end)
     yield from _time_metrics(recording, areas, end - begin)
     yield from _goodput(recording, begin, areas)
+    for name, value in allocations(recording.pods, areas, end - begin):
+        yield MetricValue(name, "", value, "")
+    ratios = finish_times(recording, areas, end - begin)
+    if len(ratios):
+        yield MetricValue("fairness.ftf.max", "", float(ratios.max()), "")
+        yield MetricValue("fairness.ftf.late", "", float((ratios > 1).mean()), "")
 
 
 def metrics_where(

@@ -32,7 +32,8 @@ SERIES_COLUMNS = ("time", "metric", "key", "value")
 ATTEMPT_COLUMNS = ("time", "pod", "result", "feasible", "node", "score", "runner_up", "reason")
 EVENT_COLUMNS = ("time", "kind", "subject", "node", "detail")
 INTERRUPTED = (PREEMPTED, EVICTED, LOST)
-_GPU = ("nvidia.com/gpu", "amd.com/gpu", "alibabacloud.com/gpu-milli")
+WHOLE_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
+GPU_RESOURCES = (*WHOLE_GPUS, "alibabacloud.com/gpu-milli")
 _MAX_CACHED_REQUESTS = 4096
 
 
@@ -218,7 +219,7 @@ class RunRecording(Observer, LifeObserver):
                 int(life.outcome == PREEMPTED), round(life.lost, 6),
                 None if life.bound is None else round(life.bound - life.created, 6),
                 life.work.seconds, requests.get("cpu", 0), requests.get("memory", 0),
-                sum(requests.get(name, 0) * (1 if name.endswith("milli") else 1000) for name in _GPU),
+                sum(requests.get(name, 0) * (1000 if name in WHOLE_GPUS else 1) for name in GPU_RESOURCES),
                 life.cause, reason,
             )
         )  # fmt: skip
@@ -283,7 +284,7 @@ class RunRecording(Observer, LifeObserver):
                 node.metadata.name, labels.get(POOL_LABEL, ""), labels.get(ZONE_LABEL, ""), _since(book.added, start),
                 _since(book.ready, start), _since(now, start) if removed else None, book.price,
                 amounts.get("cpu", 0), amounts.get("memory", 0),
-                sum(amounts.get(name, 0) * (1 if name.endswith("milli") else 1000) for name in _GPU),
+                sum(amounts.get(name, 0) * (1000 if name in WHOLE_GPUS else 1) for name in GPU_RESOURCES),
                 round(book.busy, 6), book.pods,
             )
         )  # fmt: skip

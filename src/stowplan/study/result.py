@@ -99,6 +99,17 @@ class RunResult:
 
         return save(self, Path(folder))
 
+    def plot(self, metric: str, file: str | Path) -> Path:
+        """Write the chart of a series, such as `utilisation.cpu`, as SVG, or as PNG with the extra `plots`."""
+        from stowplan.study.plots import standalone, write_plot
+        from stowplan.study.svg import ChartLine, chart
+
+        times, values = self.series_of(metric)
+        if not times:
+            raise InputError(f"no series {metric}{suggestion(metric, sorted(set(self.series['metric'].tolist())))}")
+        write_plot(standalone(chart(metric, [ChartLine(metric, times, values)])), Path(file))
+        return Path(file)
+
     def _repr_html_(self) -> str:
         from html import escape
 

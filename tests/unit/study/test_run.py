@@ -323,6 +323,40 @@ def test_the_spread_of_dominant_shares() -> None:
     assert result.summary["fairness.drf"] == pytest.approx(max(held) - min(held))
 
 
+def test_a_series_as_svg_and_png(tmp_path: Path) -> None:
+    result = run(load(POISSON), seed=1)
+    svg = result.plot("utilisation.cpu", tmp_path / "u.svg").read_text()
+    assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert "<script" not in svg
+    pytest.importorskip("resvg_py")
+    assert result.plot("utilisation.cpu", tmp_path / "u.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(InputError, match=r"no series utilisation.cpus \(did you mean"):
+        result.plot("utilisation.cpus", tmp_path / "v.svg")
+
+
+def test_allocation_against_arrived_load() -> None:
+    """Six pods of a quarter of the cluster each, one a minute."""
+    arrivals = {"at": [0, "1m", "2m", "3m", "4m", "5m"]}
+    given = {"name": "b", "template": pod("1"), "arrivals": arrivals, "duration": "1h"}
+    found = run(load(given, until={"time": "30m"})).summary
+    loads = {60: 0.75, 90: 1.0, 100: 1.0, 130: 1.0}
+    assert {load: found[f"allocation.cpu@{load}"] for load in loads} == pytest.approx(loads)
+    found = run(load({**given, "duration": "150s"}, until={"time": "30m"})).summary
+    assert found["allocation.cpu@130"] == pytest.approx(0.75)
+    found = run(load({**given, "arrivals": {"at": [0, 0]}}, until={"time": "30m"})).summary
+    assert not [name for name in found if name.startswith("allocation.cpu")]
+
+
+def test_finish_time_fairness() -> None:
+    """Three jobs that each need the whole cluster, one after the other, of two tenants."""
+    given = {"name": "b", "template": pod("4"), "arrivals": {"at": [0, 0, 0]}, "duration": "10m"}
+    tenants = {"tenant": {"choice": {"x": 2, "y": 1}}}
+    found = run(load({**given, **tenants}), seed=1, settings=RunSettings(fast_backoff())).summary
+    assert found["fairness.ftf.max"] == pytest.approx(3, rel=0.01)
+    assert found["fairness.ftf.late"] == pytest.approx(2 / 3)
+    assert "fairness.ftf.max" not in run(load(given), seed=1).summary
+
+
 def test_classes_of_requests_are_bounded() -> None:
     classes = RequestClasses()
     common = {"cpu": 4}

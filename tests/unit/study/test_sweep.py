@@ -312,6 +312,24 @@ def test_the_command(scenario_study: Path, tmp_path: Path) -> None:
     assert missing.stderr.endswith("none.yaml: No such file or directory\n")
 
 
+def test_plots_as_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("resvg_py")
+    (tmp_path / "study.json").write_text(
+        json.dumps({**HEAD, "runner": RUNNER, "vary": {"x": [1, 2]}, "minimise": ["near", "far"]})
+    )
+    command = ["sweep", str(tmp_path / "study.json"), f"--out={tmp_path / 'out'}"]
+    outcome = CliRunner().invoke(cli, [*command, f"--plot={tmp_path / 'p.png'}"])
+    assert outcome.exit_code == 0, outcome.output
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    other = CliRunner().invoke(cli, [*command, f"--plot={tmp_path / 'p.gif'}"])
+    assert other.exit_code == 2
+    assert other.stderr.endswith("p.gif: the name of a plot ends in .svg or .png\n")
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    without = CliRunner().invoke(cli, [*command, f"--plot={tmp_path / 'q.png'}"])
+    assert without.exit_code == 2
+    assert "PNG needs the extra `plots`" in without.stderr
+
+
 def test_a_name_that_the_scenario_does_not_have_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SCENARIO)
     study = tmp_path / "study.yaml"
