@@ -16,8 +16,13 @@ from typing import Any
 
 from stowplan.errors import InputError
 
-_PROFILE = "distributed.worker.profile.enabled"
-"""Workers sample the stacks of tasks a hundred times a second."""
+_LOCAL_CLUSTER_SETTINGS = {
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.profile.enabled": False,
+}
+"""Workers sample stacks, the system and the delay of their event loop up to a hundred times a second."""
 _START_METHOD = "distributed.worker.multiprocessing-method"
 
 
@@ -55,7 +60,7 @@ def dask_executor(address: str = "", jobs: int = 2) -> Iterator[Executor]:
     if address:
         client = distributed.Client(address)
     else:
-        _imported("dask", "dask").config.set({_PROFILE: False, _START_METHOD: method})
+        _imported("dask", "dask").config.set({**_LOCAL_CLUSTER_SETTINGS, _START_METHOD: method})
         cluster = distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
