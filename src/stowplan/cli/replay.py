@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,12 +98,12 @@ class _Clock:
 
 
 def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> None:
-    from stowplan.study.binding_order import BindingOrder
+    from stowplan.study.binding_order import BindingOrder, pods_last
     from stowplan.study.cluster_recording import ClusterRecording
 
     recording = ClusterRecording(Path(file))
-    for change, item in BindingOrder(recording.changes()):
-        clock.now = change.time
+    for change, item in BindingOrder(pods_last(recording.changes())):
+        clock.now = max(clock.now, change.time)
         if item is not None and change.removed:
             shadow.remove(item)
         elif item is not None:
@@ -120,21 +121,41 @@ def _follow(shadow: Shadow, clock: _Clock, kubeconfig: str, context: str, length
         seconds = seconds_of(length)
     except ValueError as error:
         raise InputError(f"--for {length}: {error}") from error
-    began = time.time()
-
-    class Sink:
-        def put(self, kind: Any, items: list[Any]) -> None:
-            clock.now = time.time() - began
-            for item in items:
-                shadow.put(item[0] if isinstance(item, tuple) else item)
-
-        def removed(self, kind: Any, items: list[Any]) -> None:
-            clock.now = time.time() - began
-            for item in items:
-                shadow.remove(item)
-
+    sink = _ShadowSink(shadow, clock)
     connection = load_connection(kubeconfig, context=context)
-    asyncio.run(watch(connection, Sink(), seconds, lambda: None, lambda: False))
+    asyncio.run(watch(connection, sink, seconds, sink.listed, lambda: False))
+
+
+class _ShadowSink:
+    """Passes the changes of a live cluster on to a shadow. Pods wait until all kinds, listed in parallel, are there."""
+
+    def __init__(self, shadow: Shadow, clock: _Clock) -> None:
+        self._shadow = shadow
+        self._clock = clock
+        self._began = time.time()
+        self._is_listed = False
+        self._pods: list[tuple[Callable[[Any], None], Any]] = []
+
+    def put(self, kind: Any, items: list[Any]) -> None:
+        for item in items:
+            self._pass(kind, self._shadow.put, item[0] if isinstance(item, tuple) else item)
+
+    def removed(self, kind: Any, items: list[Any]) -> None:
+        for item in items:
+            self._pass(kind, self._shadow.remove, item)
+
+    def listed(self) -> None:
+        self._is_listed = True
+        for step, item in self._pods:
+            step(item)
+        self._pods.clear()
+
+    def _pass(self, kind: Any, step: Callable[[Any], None], item: Any) -> None:
+        self._clock.now = time.time() - self._began
+        if kind.name == "Pod" and not self._is_listed:
+            self._pods.append((step, item))
+        else:
+            step(item)
 
 
 def _print(shadow: Shadow, output: str, *, everything: bool) -> None:

@@ -24,6 +24,26 @@ _Place = tuple[int, int]
 """(negated priority, number): of one scheduler, pods with smaller places come first."""
 
 
+def pods_last(changes: Iterator[Recorded]) -> Iterator[Recorded]:
+    """Changes in which pods come after other objects, up to the line that ends the list at the start.
+
+    The kinds are listed in parallel, so a pod may be bound in the recording before its nodes are listed.
+    """
+    pods: list[Recorded] = []
+    for change, item in changes:
+        if isinstance(item, api.Pod):
+            pods.append((change, item))
+        elif item is None:
+            yield from pods
+            pods = []
+            yield change, item
+            break
+        else:
+            yield change, item
+    yield from pods
+    yield from changes
+
+
 class BindingOrder:
     """Iterates over changes; a binding is preceded by those of pods that were before its pod in the queue."""
 

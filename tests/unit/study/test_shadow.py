@@ -12,9 +12,13 @@ from tests.unit.simulator.simulated_cluster import node, pod
 
 from stowplan import api
 from stowplan.cli.main import cli
+from stowplan.cli.replay import _Clock, _ShadowSink
+from stowplan.config import default_configuration
 from stowplan.errors import InputError
+from stowplan.plugins.registry import REGISTRY
 from stowplan.study.binding_order import BindingOrder
 from stowplan.study.cluster_recording import ClusterRecording, RecordingWriter
+from stowplan.study.shadow import Shadow
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 PACKED = (
@@ -146,3 +150,36 @@ def test_bindings_are_put_into_the_order_of_the_queue(tmp_path: Path) -> None:
     unmoved = BindingOrder(ClusterRecording(file).changes(), window=0.0)
     order = [item.metadata.name for change, item in unmoved if item.spec.node_name and not change.removed]
     assert order == ["b", "a", "urgent", "later", "refused", "a"]
+
+
+def test_pods_wait_until_all_kinds_are_listed(tmp_path: Path) -> None:
+    """The kinds are listed in parallel: a pod is created and bound before the recorder has listed the nodes."""
+    file = tmp_path / "r.gz"
+    times = iter(range(1000))
+    writer = RecordingWriter(file, "test", lambda: float(next(times)), 2**20)
+    for pods in (made("a"), made("a", "n2")):
+        writer.put(api.KINDS["Pod"], [(pods, None)])
+    writer.put(api.KINDS["Node"], [(node("n1"), None), (node("n2"), None)])
+    writer.listed()
+    for pods in (made("b"), made("b", "n1")):
+        writer.put(api.KINDS["Pod"], [(pods, None)])
+    writer.close()
+    found = json.loads(call(str(file), "-o", "json").stdout)
+    assert found["bound"] == 2
+    assert set(found["verdicts"]) <= {"same", "tie"}
+
+
+def test_a_shadow_of_a_live_cluster_waits_for_all_kinds() -> None:
+    clock = _Clock()
+    shadow = Shadow(default_configuration(), REGISTRY, clock)
+    sink = _ShadowSink(shadow, clock)
+    sink.put(api.KINDS["Pod"], [(made("gone"), None)])
+    sink.removed(api.KINDS["Pod"], [made("gone")])
+    for pods in (made("a"), made("a", "n2")):
+        sink.put(api.KINDS["Pod"], [(pods, None)])
+    sink.put(api.KINDS["Node"], [(node("n1"), None), (node("n2"), None)])
+    assert not shadow.counts
+    sink.listed()
+    assert sum(shadow.counts.values()) == 1
+    assert set(shadow.counts) <= {"same", "tie"}
+    assert not shadow.decisions
