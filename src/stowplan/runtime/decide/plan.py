@@ -154,7 +154,7 @@ class Plan(KeptBySlot[PlannedPod]):
         """Determine the plugins of cluster scope that are active for such pods at present."""
         shape = self._shape
         self.rules_version = self.profile.cluster.selection.rules_version
-        self.skipped = self._inert | {p.name for p in shape.cluster_plugins if p.idle_filter(pod)}
+        self.skipped = frozenset(self._inert | {p.name for p in shape.cluster_plugins if p.idle_filter(pod)})
         self.pre_filters = tuple([p for p in shape.cycle_pre_filters if p.name not in self.skipped])
         filters = [p for p in shape.cluster_filters if p.name not in self.skipped]
         calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]

@@ -268,16 +268,18 @@ class Planned:
         self._undisturbed = not profile.nominator.by_node and plan.undisturbed(pod)
         if self._undisturbed:
             return NO_OBJECTION
-        state.skip_filter |= plan.skipped
+        state.skip_filter = plan.skipped if not state.skip_filter else state.skip_filter | plan.skipped
         return run_pre_filters(plan.pre_filters, state, pod, plan.nodes.everything())
 
     def run_filters(self, state: CycleState, pod: Pod, pre_filtered: PreFiltered) -> int:
         plan = self.plan
         self._allowed = self._ranked = None
         if not self._undisturbed:
-            # Besides objections: an out-of-tree plugin skips this pod, and the plan has its answers for the template.
-            if pre_filtered is not NO_OBJECTION or not plan.folded.isdisjoint(state.skip_filter):
+            if pre_filtered is not NO_OBJECTION:
                 return 0
+            skipped = state.skip_filter
+            if skipped is not plan.skipped and not plan.folded.isdisjoint(skipped):
+                return 0  # An out-of-tree plugin skips this pod, and the plan has its answers for the template.
             plan.check_tokens(state, pod)
         plan.refresh((state, pod))
         return self._run_live_filters(state, pod) if plan.live_filters else plan.feasible
