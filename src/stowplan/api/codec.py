@@ -45,6 +45,14 @@ def decode(struct: type[T], data: bytes | str) -> T:
         raise DecodeError(_one_line(error)) from error
 
 
+def decode_lines(struct: type[T], data: bytes) -> list[T]:
+    """Decode JSON values, one per line, in one call. For data without nulls: `decode` removes them."""
+    try:
+        return _decoder(struct).decode_lines(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise DecodeError(_one_line(error)) from error
+
+
 def convert(struct: type[T], value: object) -> T:
     """Convert plain dicts, lists and scalars, such as parsed YAML, to a struct."""
     _decoder(struct)

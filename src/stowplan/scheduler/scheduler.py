@@ -29,7 +29,7 @@ from stowplan.extender.client import HttpExtender, kinds_kept, needs_victims
 from stowplan.insight.insight import Insight
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.runtime import Profile, Registry
-from stowplan.runtime.gc_tuning import settle_heap
+from stowplan.runtime.gc_tuning import collect_rarely, settle_heap
 from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.device_taints import RULES, TaintedSlices
 from stowplan.scheduler.explained_events import ExplainingExecutor
@@ -160,6 +160,7 @@ class Scheduler:
             return
         loop = self._loop = asyncio.get_running_loop()
         settings = self._settings
+        collect_rarely()
         client = Client(settings.connection, limiter=self._limiter, observe=self._on_request)
         writer = self._writer(self._limiter)
         # Events have connections and a rate limit of their own, as in kube-scheduler: they never delay a binding.

@@ -13,10 +13,8 @@ Upstream: k8s.io/client-go/tools/cache/reflector.go
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, Protocol
 
 from stowplan import logs
@@ -215,7 +213,7 @@ class Reflector:
                 if lines := splitter.feed(piece):
                     self._handle(lines)
 
-    def _handle(self, lines: list[bytes]) -> None:
+    def _handle(self, lines: bytes) -> None:
         """Deliver the events of some frames, up to the first error or malformed one."""
         events: list[WatchEvent] = []
         try:
@@ -240,21 +238,32 @@ class Reflector:
 
     def _deliver(self, events: Iterable[WatchEvent]) -> None:
         """Put and remove in the order of the events; consecutive ones of a sort in one call."""
-        for is_removal, changes in groupby(self._changes(events), itemgetter(0)):
-            deliver = self._sink.removed if is_removal else self._sink.put
-            deliver(self.kind, [change for _, change in changes])
-
-    def _changes(self, events: Iterable[WatchEvent]) -> Iterator[tuple[bool, Any]]:
+        known, kind, sink = self._known, self.kind, self._sink
+        put: list[Item] = []
+        removed: list[Any] = []
         for type_, item in events:
             meta = item[0].metadata
+            if type_ == "BOOKMARK":
+                continue
             if type_ == "DELETED":
-                self._known.forget(meta)
-                yield True, item[0]
-            elif type_ != "BOOKMARK":
-                replaced = self._known.note(meta)
-                if replaced is not None:
-                    yield True, replaced
-                yield False, item
+                known.forget(meta)
+                gone = item[0]
+            else:
+                gone = known.note(meta)
+            if gone is not None:
+                if put:
+                    sink.put(kind, put)
+                    put = []
+                removed.append(gone)
+            if type_ != "DELETED":
+                if removed:
+                    sink.removed(kind, removed)
+                    removed = []
+                put.append(item)
+        if put:
+            sink.put(kind, put)
+        if removed:
+            sink.removed(kind, removed)
 
     # Failures
     def _on_failure(self, verb: str, error: ClusterError) -> float:

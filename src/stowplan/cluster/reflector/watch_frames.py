@@ -105,21 +105,23 @@ class Decoder:
         items = (data for data in raw.items if is_known is None or not is_known(_metadata_of(data)))
         return raw.metadata, [item for data in items if (item := self._item(bytes(data))) is not None]
 
-    def frames(self, lines: list[bytes]) -> Iterator[WatchEvent]:
-        """The events in frames. Raises ApiError for an error event, and MalformedReplyError."""
-        for line in lines:
-            event = self._event(line)
+    def frames(self, lines: bytes) -> Iterator[WatchEvent]:
+        """The events in frames, one per line. Raises ApiError for an error event, and MalformedReplyError."""
+        if not self._one_by_one:
+            try:
+                frames = codec.decode_lines(self._frame, lines)
+            except codec.DecodeError:
+                pass  # An error event, a malformed frame, or an object that does not fit: decode one by one below.
+            else:
+                if not any(frame.type == "ERROR" for frame in frames):
+                    yield from [WatchEvent(frame.type, (frame.object, None)) for frame in frames]
+                    return
+        for line in lines.split(b"\n"):
+            event = self._event(line) if line else None
             if event is not None:
                 yield event
 
     def _event(self, line: bytes) -> WatchEvent | None:
-        if not self._one_by_one:
-            try:
-                frame = codec.decode(self._frame, line)
-                if frame.type != "ERROR":
-                    return WatchEvent(frame.type, (frame.object, None))
-            except codec.DecodeError:
-                pass  # An error event, a malformed frame, or an object that does not fit.
         try:
             raw = codec.decode(FrameOf[msgspec.Raw], line)
             if raw.type == "ERROR":
@@ -141,23 +143,23 @@ class Decoder:
 
 
 class FrameSplitter:
-    """Splits a stream into lines, one frame each."""
+    """Divides a stream after lines, one frame each."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._length = 0
 
-    def feed(self, piece: bytes) -> list[bytes]:
+    def feed(self, piece: bytes) -> bytes:
         """The lines that this piece completes; the rest waits for the next piece."""
-        end = piece.rfind(b"\n")
-        if end < 0:
+        end = piece.rfind(b"\n") + 1
+        if not end:
             self._keep(piece)
-            return []
+            return b""
         complete = b"".join((*self._rest, piece[:end]))
         self._rest.clear()
         self._length = 0
-        self._keep(piece[end + 1 :])
-        return [line for line in complete.split(b"\n") if line]
+        self._keep(piece[end:])
+        return complete
 
     def _keep(self, piece: bytes) -> None:
         if piece:

@@ -48,7 +48,7 @@ def test_an_empty_list(items: bytes) -> None:
 def test_whole_objects_where_they_are_wanted() -> None:
     pod = _pod("a", hostPID=True)
     assert json.loads(_decoder(keep_objects=True).page(_list(pod))[1][0][1] or "") == pod
-    (event,) = _decoder(keep_objects=True).frames([_frame("ADDED", pod)])
+    (event,) = _decoder(keep_objects=True).frames(_frame("ADDED", pod))
     assert json.loads(event.item[1] or "") == pod
     assert isinstance(event.item[0], api.Pod)
 
@@ -57,7 +57,7 @@ def test_an_object_that_cannot_be_read_is_told_and_left_out(caplog: pytest.LogCa
     odd = _pod("odd", nodeName={"not": "a name"})
     assert [pod.metadata.name for pod, _ in _decoder().page(_list(_pod("a"), odd, _pod("b")))[1]] == ["a", "b"]
     lines = [_frame("ADDED", odd), _frame("ADDED", _pod("c"))]
-    assert [event.item[0].metadata.name for event in _decoder().frames(lines)] == ["c"]
+    assert [event.item[0].metadata.name for event in _decoder().frames(b"\n".join(lines))] == ["c"]
     expected = (
         "Failed to decode object, ignoring it: $.spec.nodeName: Expected `str`, got `object` (kind=Pod, object=ns/odd)"
     )
@@ -66,7 +66,7 @@ def test_an_object_that_cannot_be_read_is_told_and_left_out(caplog: pytest.LogCa
 
 def test_nulls_count_as_absent() -> None:
     pod = _pod("a", nodeName=None, containers=None)
-    (event,) = _decoder().frames([_frame("MODIFIED", pod)])
+    (event,) = _decoder().frames(_frame("MODIFIED", pod))
     assert event.item[0].spec == api.PodSpec()
 
 
@@ -81,7 +81,7 @@ def test_a_malformed_list(body: bytes) -> None:
 @pytest.mark.parametrize("keep_objects", [False, True])
 def test_an_error_frame_is_an_error_of_the_server(keep_objects: bool) -> None:
     status = {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}
-    events = _decoder(keep_objects).frames([_frame("ADDED", _pod("a")), _frame("ERROR", status)])
+    events = _decoder(keep_objects).frames(_frame("ADDED", _pod("a")) + b"\n" + _frame("ERROR", status))
     assert next(events).type == "ADDED"
     with pytest.raises(ApiError) as caught:
         next(events)
@@ -91,13 +91,13 @@ def test_an_error_frame_is_an_error_of_the_server(keep_objects: bool) -> None:
 def test_an_error_frame_of_a_kind_without_status() -> None:
     status = {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "metadata": {}}
     with pytest.raises(ApiError, match="Expired"):
-        list(Decoder(KINDS["StorageClass"]).frames([_frame("ERROR", status)]))
+        list(Decoder(KINDS["StorageClass"]).frames(_frame("ERROR", status)))
 
 
 @pytest.mark.parametrize("line", [b"{", b'{"type":"ADDED"}', b'{"type":"ADDED","object":{"metadata":', b"\xff", b"[1]"])
 def test_a_malformed_frame(line: bytes) -> None:
     with pytest.raises(MalformedReplyError, match="malformed frame in the watch of pods: "):
-        list(_decoder().frames([line]))
+        list(_decoder().frames(line))
 
 
 def test_a_bookmark_as_the_server_sends_it() -> None:
@@ -106,7 +106,7 @@ def test_a_bookmark_as_the_server_sends_it() -> None:
         "metadata": {"resourceVersion": "99", "creationTimestamp": None},
         "spec": {"containers": None},
     }
-    (event,) = _decoder().frames([_frame("BOOKMARK", pod)])
+    (event,) = _decoder().frames(_frame("BOOKMARK", pod))
     assert (event.type, event.item[0].metadata.resource_version) == ("BOOKMARK", "99")
 
 
@@ -117,15 +117,15 @@ def test_lines_come_out_however_the_stream_is_cut(lines: list[bytes], cuts: list
     splitter = FrameSplitter()
     found: list[bytes] = []
     for start, end in pairwise(places):
-        found += splitter.feed(stream[start:end])
-    assert found == lines
+        found += splitter.feed(stream[start:end]).split(b"\n")
+    assert [line for line in found if line] == lines
 
 
 def test_a_long_line_in_many_pieces() -> None:
     splitter = FrameSplitter()
     for _ in range(2000):
-        assert splitter.feed(b"x" * 100) == []
-    assert [len(line) for line in splitter.feed(b"\nab\nc")] == [200_000, 2]
+        assert splitter.feed(b"x" * 100) == b""
+    assert [len(line) for line in splitter.feed(b"\nab\nc").split()] == [200_000, 2]
 
 
 def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,3 +134,11 @@ def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
     splitter.feed(b"x" * 1000)
     with pytest.raises(MalformedReplyError, match="longer than"):
         splitter.feed(b"x")
+
+
+def test_many_frames_are_decoded_as_one_by_one(caplog: pytest.LogCaptureFixture) -> None:
+    good = [_frame("ADDED", _pod(name)) for name in ("a", "b", "c")]
+    (odd, null) = (_frame("ADDED", _pod("odd", nodeName=1)), _frame("MODIFIED", _pod("d", nodeName=None)))
+    alone = [event for line in [*good, null] for event in _decoder().frames(line)]
+    assert list(_decoder().frames(b"\n".join([*good, odd, b"", null]))) == alone
+    assert len(caplog.messages) == 1
