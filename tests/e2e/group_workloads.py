@@ -21,8 +21,8 @@ POD_GROUP = f"{VERSION}/PodGroup"
 PRIORITIES = {"low": 1, "middle": 10, "high": 100}
 RACK = "example.com/rack"
 QUIET_SECONDS = 0.5
-RETRIED = "got allocated elsewhere in the meantime"
-"""kube-scheduler binds members that share a claim with this failure in their second attempt."""
+RETRIED = ("got allocated elsewhere in the meantime", "the object has been modified")
+"""Members that share a claim are bound in a later attempt after these failures."""
 KINDS = ("Pod", POD_GROUP, "Node", CLAIM, f"{GROUP}/ResourceSlice", f"{GROUP}/DeviceClass")
 
 
@@ -205,7 +205,7 @@ def end_state(api: KubeApi, workload: GroupWorkload, timeout: float = 20.0) -> E
     deadline, since, last = time.monotonic() + timeout, time.monotonic(), None
     while time.monotonic() < deadline:
         state = _state(api, workload)
-        if state != last or any(RETRIED in message for message in state.messages):
+        if state != last or any(text in message for message in state.messages for text in RETRIED):
             last, since = state, time.monotonic()
         elif time.monotonic() - since > QUIET_SECONDS:
             break
