@@ -431,6 +431,17 @@ def test_members_share_devices() -> None:
     assert not [each for each in made.done if isinstance(each, EmitEvent) and each.reason == "FailedScheduling"]
 
 
+def test_members_get_the_devices_that_the_cycle_found_for_them() -> None:
+    """Each member has a claim of its own, and together they need all devices."""
+    made = host(CLASS, devices("a", 1), devices("b", 3), devices("c", 4), *(claim(f"g-{i}") for i in range(8)))
+    made.put(*(node(name, cpu=8) for name in "abc"), group(min_count=8))
+    for each in members(8):
+        each["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": each["metadata"]["name"]}]
+        made.put(each)
+    made.schedule()
+    assert len(bound(made)) == 8
+
+
 def test_other_pods_do_not_share_a_claim_that_is_being_allocated() -> None:
     made = host(CLASS, devices("n", 1), claim("shared"), node("n", cpu=8))
     uses = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "shared"}]}

@@ -164,7 +164,9 @@ class DynamicResources(InTreePlugin):
         claims = self._claims(state, pod)
         if claims is None:
             return NO_STATE
-        reservation = ClaimReservation.of(claims, node_name)
+        earlier: ClaimReservation | None = state.get(RESERVATION)
+        # A member of a pod group was reserved as a test: kept searches may be those of later members by now.
+        reservation = ClaimReservation.of(claims, node_name) if earlier is None else earlier.again()
         if isinstance(reservation, fwk.Status):
             return reservation
         reservation.begin(self._tracker, pod)

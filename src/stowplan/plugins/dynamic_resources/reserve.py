@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stowplan import api
 from stowplan import framework as fwk
@@ -76,6 +76,11 @@ class ClaimReservation:
                 item.claim = item.begun = found.special
             item.allocation = allocation
         return cls(reserved, found.mappings)
+
+    def again(self) -> ClaimReservation:
+        """The same reservation, after it was undone."""
+        claims = (replace(item, claim=item.begun, unsettled=False) for item in self.claims)
+        return ClaimReservation(tuple(claims), self.mappings)
 
     def begin(self, tracker: ClaimTracker, pod: fwk.Pod) -> None:
         """Mark the claims as in flight: their devices count as allocated."""
