@@ -77,6 +77,7 @@ def test_the_metadata_is_complete(wheel: dict[str, bytes]) -> None:
         "lint",
         "mcp",
         "optuna",
+        "plots",
         "test",
         "testing",
     ]
