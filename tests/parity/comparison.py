@@ -65,32 +65,9 @@ class Comparison:
         self._started: dict[str, str] = {}
         self._gated: list[tuple[Json, Json]] = []
         self._keep_pending = False
-        self._different: set[str] = set()
-        """Pods that waited and differ, in the present run of the workload."""
-        self._seen: set[str] = set()
-        """The same, of its first run."""
 
     def play(self, workload: Workload) -> None:
-        """Play a whole workload; once more if pods that waited differ in the end.
-
-        Which pods came before a pod was tried again is a matter of milliseconds. A difference that both runs show is
-        a disagreement, any other one is counted as once only.
-        """
-        self._seen, self._different = set(), set()
-        self._play(copy.deepcopy(workload))
-        if self._different:
-            self.totals.counts["replayed"] += 1
-            self._seen, self._different = self._different, set()
-            self._play(workload)
-        self.totals.counts["workloads"] += 1
-
-    def disagree_later(self, name: str, problems: list[str], case: Json) -> None:
-        """Record that a pod that waited differs between the sides."""
-        self._different.add(name)
-        where = name if name in self._seen else f"{name} at first"
-        self.totals.disagree(where, problems, case, again=name in self._seen)
-
-    def _play(self, workload: Workload) -> None:
+        """Play a whole workload."""
         draw = Draw(f"interludes of {workload.name}")
         self.both(lambda side: side.put_all([*workload.nodes, *workload.objects]))
         self.both(lambda side: side.leave_all(workload.leaving))
@@ -109,6 +86,7 @@ class Comparison:
             self._let_go(*self._gated.pop())
         self.preemptors.finish()
         self.waiting.finish()
+        self.totals.counts["workloads"] += 1
         self.clear()
 
     def clear(self) -> None:

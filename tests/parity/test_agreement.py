@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 from tests.builders import away, node, pod, term
 from tests.parity.agreement import Verdict, disagreements
-from tests.parity.comparison import Comparison
 from tests.parity.outcome import PENDING, PLACED, UNDECIDED, Outcome, Told
-from tests.parity.side import Side
-from tests.parity.totals import Totals
 from tests.parity.workload import Workload
 
 WHY = "0/2 nodes are available: 2 Insufficient cpu."
@@ -75,24 +70,3 @@ def test_a_workload_follows_from_its_seed() -> None:
     first, second = Workload(1, 3), Workload(1, 3)
     assert (first.nodes, first.objects, first.pod("p")) == (second.nodes, second.objects, second.pod("p"))
     assert Workload(2, 3).nodes != first.nodes
-
-
-@pytest.mark.parametrize(
-    ("runs", "expected"),
-    [
-        ([[]], {"workloads": 1}),
-        ([["a"], []], {"workloads": 1, "replayed": 1, "once_only": 1}),
-        ([["a"], ["b"]], {"workloads": 1, "replayed": 1, "once_only": 2}),
-        ([["a", "b"], ["b"]], {"workloads": 1, "replayed": 1, "once_only": 2, "disagreements": 1}),
-    ],
-)
-def test_pods_that_waited_disagree_if_they_differ_in_two_runs(runs: list[list[str]], expected: dict[str, int]) -> None:
-    class Scripted(Comparison):
-        def _play(self, workload: Workload) -> None:
-            for name in runs.pop(0):
-                self.disagree_later(name, ["differs"], {})
-
-    totals = Totals()
-    with Scripted(cast(Side, None), cast(Side, None), totals) as comparison:
-        comparison.play(Workload(1, 0, nodes=1, pods=1))
-    assert (totals.counts, runs) == (expected, [])

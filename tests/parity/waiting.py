@@ -93,4 +93,4 @@ class Waiting:
 
     def _disagree(self, name: str, problems: list[str], pod: Json) -> None:
         case = {"id": name, "config": CONFIG, "pod": pod, **self._comparison.ours.case()}
-        self._comparison.disagree_later(name, problems, case)
+        self._comparison.totals.disagree(name, problems, case, again=True)
