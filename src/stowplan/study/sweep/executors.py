@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from typing import Any
 
 from stowplan.errors import InputError
@@ -46,6 +46,16 @@ def start_method() -> str:
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
 
 
+def _start_fork_server() -> str:
+    """Start the process that Dask forks its workers from, which imports the modules of a run once for all of them.
+    Workers are not forked from this process, where Dask has a thread. Returns the start method."""
+    if sys.platform != "linux":
+        return "spawn"
+    get_context("forkserver").set_forkserver_preload(["distributed", "stowplan.study.sweep.scenario_runner"])
+    forkserver.ensure_running()
+    return "forkserver"
+
+
 def _prepare_process() -> None:
     """In a new process: imported modules are not garbage, and an interrupt ends the process without a traceback."""
     gc.freeze()
@@ -55,12 +65,11 @@ def _prepare_process() -> None:
 @contextmanager
 def dask_executor(address: str = "", jobs: int = 2) -> Iterator[Executor]:
     """Dask workers: those of a scheduler at an address, or a local cluster. Needs the extra `dask`."""
-    method = start_method()
     distributed = _imported("distributed", "dask")
     if address:
         client = distributed.Client(address)
     else:
-        _imported("dask", "dask").config.set({**_LOCAL_CLUSTER_SETTINGS, _START_METHOD: method})
+        _imported("dask", "dask").config.set({**_LOCAL_CLUSTER_SETTINGS, _START_METHOD: _start_fork_server()})
         cluster = distributed.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
