@@ -141,7 +141,8 @@ def _check_group(api: KubeApi, namespace: str) -> None:
     members = [guaranteed(f"m{number}", namespace, "100m") for number in range(3)]
     for member in members:
         member["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "g"}
-    api.create_all(members[:2])
+    for member in members[:2]:  # In this order: the number in the message is that at the attempt.
+        api.create(member)
     wait_for(api, "m1", namespace, "cannot find enough sibling pods, current pods number: 2, minMember of group: 3")
     api.create(members[2])
     wait_until(lambda: all(outcome(api, f"m{number}", namespace) == "a" for number in range(3)), what="the group")

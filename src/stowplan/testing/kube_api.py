@@ -68,7 +68,7 @@ class KubeApi:
         """The path of a kind: of all objects, of those in a namespace, or of one object."""
         api_version, _, short = kind.rpartition("/")
         prefix = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version or 'v1'}"
-        resource = self._resources(prefix).get(short)
+        resource = self._resource(prefix, short)
         if resource is None:
             raise RefusedError(f"discovery of {kind}", 404, "NotFound", "the server has no such kind")
         if namespace and resource["namespaced"]:
@@ -152,14 +152,12 @@ class KubeApi:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def _resources(self, prefix: str) -> dict[str, JsonObject]:
-        """The resources of a group and version by kind, cached."""
-        known = self._kinds.get(prefix)
-        if known is None:
+    def _resource(self, prefix: str, kind: str) -> JsonObject | None:
+        """The resource of a kind in a group and version, cached. A kind that is not known may be new."""
+        if kind not in self._kinds.get(prefix, {}):
             found = self.request("GET", prefix)["resources"]
-            known = {resource["kind"]: resource for resource in found if "/" not in resource["name"]}
-            self._kinds[prefix] = known
-        return known
+            self._kinds[prefix] = {resource["kind"]: resource for resource in found if "/" not in resource["name"]}
+        return self._kinds[prefix].get(kind)
 
 
 def _encode(body: object) -> bytes | None:
