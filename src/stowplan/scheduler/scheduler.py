@@ -81,6 +81,11 @@ class SchedulerSettings:
         kinds = {"PodGroup": GENERIC_WORKLOAD, "CoschedulingPodGroup": COSCHEDULING}
         return tuple(kind for kind, gate in kinds.items() if release.has(gate))
 
+    def is_optional(self, kind: Kind) -> bool:
+        """Whether an API server without the kind is normal: --coscheduling alone also reads PodGroups of
+        scheduling.k8s.io, which most clusters do not serve."""
+        return kind.name == "PodGroup" and not self.options.gates.get(GENERIC_WORKLOAD, False)
+
 
 class Scheduler:
     """Runs until `stop`, or until it loses the lease. All but the leader election runs on one event loop."""
@@ -278,7 +283,15 @@ class Scheduler:
         selector = UNFINISHED_PODS if kind.name == "Pod" else ""
         keep = kind.name in self._kept
         required = kind.name in REQUIRED_KINDS or (kind is RULES and self._settings.taint_rules)
-        await Reflector(client, kind, sink, field_selector=selector, keep_objects=keep, required=required).run()
+        await Reflector(
+            client,
+            kind,
+            sink,
+            field_selector=selector,
+            keep_objects=keep,
+            required=required,
+            optional=self._settings.is_optional(kind),
+        ).run()
 
 
 def kinds_read(profiles: Iterable[Profile], taint_rules: bool = False, groups: Iterable[str] = ()) -> list[Kind]:

@@ -39,6 +39,21 @@ def test_kinds_of_disabled_plugins_are_not_watched() -> None:
     assert {kind.name for kind in kinds_read(profiles, True)} == {"Node", "Pod"}
 
 
+@pytest.mark.parametrize(
+    ("flags", "optional"),
+    [
+        (["--coscheduling"], ["PodGroup"]),
+        (["--coscheduling", "--feature-gates=GenericWorkload=true,GangScheduling=true"], []),
+        (["--feature-gates=GenericWorkload=true"], []),
+    ],
+)
+def test_with_coscheduling_alone_a_server_without_pod_groups_is_normal(flags: list[str], optional: list[str]) -> None:
+    settings = SchedulerSettings(parse(flags, env={}), REGISTRY, NOWHERE)
+    watched = Scheduler(settings).kinds
+    assert "PodGroup" in [kind.name for kind in watched]
+    assert [kind.name for kind in watched if settings.is_optional(kind)] == optional
+
+
 def test_without_leader_election_it_may_act_at_once() -> None:
     scheduler = scheduler_on(NOWHERE)
     assert scheduler.is_leader()

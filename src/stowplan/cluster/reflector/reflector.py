@@ -88,15 +88,18 @@ class Reflector:
         page: int = PAGE_SIZE,
         keep_objects: bool = False,
         required: bool = False,
+        optional: bool = False,
         streams: bool = True,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """`required`: a 404 is retried like any failure, and the kind does not count as missing. `streams`: the first
-        list is streamed if the server supports it."""
+        """`required`: a 404 is retried like any failure, and the kind does not count as missing. `optional`: a server
+        without the kind is normal, and logged at level 2 only. `streams`: the first list is streamed if the server
+        supports it."""
         self.kind = kind
         self._required = required
+        self._optional = optional
         self._client = client
         self._sink = sink
         self._field_selector = field_selector
@@ -306,11 +309,11 @@ class Reflector:
         self._known.start_list()
         self._deliver_vanished()
         if self._unavailable != "missing":
-            log.warning(
-                "The API server does not serve this resource, continuing without it",
-                resource=self.kind.resource,
-                apiVersion=self.kind.api_version,
-            )
+            values = {"resource": self.kind.resource, "apiVersion": self.kind.api_version}
+            if self._optional:
+                log.v(2, "The API server does not serve this optional resource", **values)
+            else:
+                log.warning("The API server does not serve this resource, continuing without it", **values)
         self._report_unavailable("missing", lambda: self._sink.missing(self.kind))
         return self._absence.next()
 

@@ -126,6 +126,13 @@ def test_a_missing_kind_is_told_once_and_looked_for_again(caplog: pytest.LogCapt
     ]
 
 
+def test_a_server_without_an_optional_kind_leaves_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "stowplan.cluster"):
+        _, calls = play([ApiError(404, "NotFound", "page not found"), listed(5)], [], optional=True)
+    assert calls == ["missing", "synced"]
+    assert not caplog.messages
+
+
 def test_a_kind_that_goes_takes_its_objects_along() -> None:
     _, calls = play([listed(5, pod("a"))], [ApiError(404)])
     assert calls == [("put", "a"), "synced", ("removed", "a"), "missing"]
