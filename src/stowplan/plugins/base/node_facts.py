@@ -14,17 +14,18 @@ from stowplan.cache.nodes import NodeTable
 FREE = slice(0, 2)
 """Free cpu and memory. NaN for a node without room for another pod: no request is below that."""
 BASES = slice(2, 6)
-"""100 x the free amount as scoring counts it, of memory and of cpu; the requested amount, negated, of cpu and of
-memory."""
-DIVISORS = slice(6, 10)
-"""The divisors of the bases: the allocatable amount, and twice that."""
-BALANCE_BASE = 10
+"""100 x the free amount as scoring counts it, of memory and of cpu; half the requested amount, negated, of memory and
+of cpu."""
+DIVISORS = slice(6, 8)
+"""The divisors of both pairs of bases: allocatable memory and cpu. Halves are exact, so that a quotient by the amount is
+the same as that of the whole by twice the amount, and every row less is time."""
+BALANCE_BASE = 8
 """150 less the balance of the node without the pod."""
 
 EXACT_IN_FLOAT = 1 << 46
 """Below this, 100 x amount and its truncated quotient are exact in a float."""
 
-_ROW_COUNT = 11
+_ROW_COUNT = 9
 _PADDING = 24
 """Keeps rows from starting at multiples of a power of two, where they would compete for the same cache lines."""
 
@@ -75,8 +76,8 @@ class NodeFacts(KeptBySlot[None]):
             memory - used_memory,
             100 * (memory - filled_memories[slot]),
             100 * (cpu - filled_cpus[slot]),
-            -used_cpu,
-            -used_memory,
+            used_memory / -2,
+            used_cpu / -2,
             150 - int((1 - difference) * 100),
         )
         for view, fact in zip(self._changing, facts, strict=True):
@@ -94,12 +95,10 @@ class NodeFacts(KeptBySlot[None]):
             memory - used_memory,
             100 * (memory - filled_memory),
             100 * (cpu - filled_cpu),
-            -used_cpu,
-            -used_memory,
+            used_memory / -2,
+            used_cpu / -2,
             memory,
             cpu,
-            2 * cpu,
-            2 * memory,
             150 - np.floor((1 - difference) * 100),
         )
         self._rows[:, slots] = facts

@@ -209,6 +209,7 @@ class Plan(KeptBySlot[PlannedPod]):
         self._open_count = view.open
         # If node objects rule out most nodes, only the others are evaluated.
         self._open: Slots | None = view.slots if view.open * 2 < size else None
+        self._node_ranks = view.ranks(self.profile.ties.noise, self.profile.rank_type)
         self.normalized = tuple([Normalized(*part) for part in view.normalized])
         earned = self._evaluate_all(state, pod)
         for part in self.token_filters:
@@ -268,15 +269,11 @@ class Plan(KeptBySlot[PlannedPod]):
         """Ranks of all slots from their parts."""
         self.ok = ok
         self.feasible = int(np.count_nonzero(ok))
-        # The part of ranks that does not depend on pods. The 1 makes ranks of feasible nodes positive.
-        offset: Scores = np.ones(self._size, dtype=np.int64)
-        if self._node_score is not None:
-            offset += self._node_score
+        # The part of ranks that does not depend on pods. Shared by plans where possible, which keeps it in the
+        # processor's caches.
+        self._offset: Ranks = self._node_ranks
         for scorer in self.normalized:
-            offset += scorer.spread(ok)
-        offset <<= TIE_BITS
-        offset += self.profile.ties.noise[: self._size]
-        self._offset: Ranks = offset.astype(self.profile.rank_type)
+            self._offset = self._offset + (scorer.spread(ok) << TIE_BITS).astype(self._node_ranks.dtype)
         self.key: Ranks = earned << TIE_BITS
         self.key += self._offset
         self.key *= ok
@@ -316,7 +313,8 @@ class Plan(KeptBySlot[PlannedPod]):
         if open_ is not None:
             return open_.take((changed.take(open_) >= position).nonzero()[0])
         mask = changed[: self._size] >= position
-        mask &= self._node_ok
+        if self._open_count < self._size:
+            mask &= self._node_ok
         return mask.nonzero()[0]
 
     def repair_one(self, slot: int, context: PlannedPod) -> None:

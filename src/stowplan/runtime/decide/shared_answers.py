@@ -111,12 +111,15 @@ class NodeView:
         return self._slots
 
     def ranks(self, noise: Scores, kind: type[np.signedinteger[Any]]) -> Ranks:
-        """The scores, with tie-breaking bits."""
+        """The part of ranks that depends on node objects alone: the scores and 1, which makes ranks of feasible nodes
+        positive, with tie-breaking bits."""
         if self._ranks is None:
-            ranks = noise[: len(self.ok)]
+            scores: Scores = np.ones(len(self.ok), dtype=np.int64)
             if self.score is not None:
-                ranks = (self.score << TIE_BITS) + ranks
-            self._ranks = ranks.astype(kind)
+                scores += self.score
+            scores <<= TIE_BITS
+            scores += noise[: len(scores)]
+            self._ranks = scores.astype(kind)
         return self._ranks
 
 

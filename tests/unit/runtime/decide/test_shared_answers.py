@@ -118,4 +118,4 @@ def test_ranks_hold_score_and_noise(asking: Asking) -> None:
     assert view is not None
     ranks = view.ranks(np.arange(8, dtype=np.int64), np.int32)
     assert ranks.dtype == np.int32
-    assert ranks.tolist() == [(2 * slot << 16) + slot for slot in range(6)]
+    assert ranks.tolist() == [(2 * slot + 1 << 16) + slot for slot in range(6)]
