@@ -17,8 +17,8 @@ BASES = slice(2, 6)
 """100 x the free amount as scoring counts it, of memory and of cpu; half the requested amount, negated, of memory and
 of cpu."""
 DIVISORS = slice(6, 8)
-"""The divisors of both pairs of bases: allocatable memory and cpu. Halves are exact, so that a quotient by the amount is
-the same as that of the whole by twice the amount, and every row less is time."""
+"""The divisors of both pairs of bases: allocatable memory and cpu. Halves are exact, so a quotient by the amount is
+equal to that of the whole by twice the amount, and each row takes time."""
 BALANCE_BASE = 8
 """150 less the balance of the node without the pod."""
 
