@@ -67,6 +67,13 @@ def process_id(parameters: dict[str, Any]) -> dict[str, float]:
     return {"process": os.getpid()}
 
 
+def killed(parameters: dict[str, Any]) -> dict[str, float]:
+    """A runner whose process is killed at seed 3, as for lack of memory."""
+    if parameters["seed"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"near": 1.0}
+
+
 def study(**fields: Any) -> Any:
     spec = {**HEAD, "runner": RUNNER, "parameters": {"x": 0}, "seeds": 2, "minimise": ["near", "far"], **fields}
     return read_study(json.dumps({"vary": {"x": [0, 1, 3, 5]}, **spec}).encode())
@@ -83,9 +90,9 @@ def ray_executor() -> Iterator[Executor]:
 
 
 @contextmanager
-def dask_here() -> Iterator[Executor]:
+def dask_here(jobs: int = 2) -> Iterator[Executor]:
     pytest.importorskip("distributed")
-    with dask_executor(jobs=2) as executor:
+    with dask_executor(jobs=jobs) as executor:
         yield executor
 
 
@@ -134,6 +141,15 @@ def test_processes_share_the_runs_and_execute_none_twice(threads: int, tmp_path:
     assert len(set(processes)) == 2
     assert caller not in processes
     assert len(processes) == len(list(notes.iterdir())) == 40
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("where", [lambda: process_executor(1), lambda: dask_here(1)], ids=["processes", "dask"])
+def test_a_killed_worker_ends_the_sweep_with_one_line(where: Any, tmp_path: Path) -> None:
+    given = study(runner=f"{__name__}:killed", parameters={}, vary={}, seeds=5)
+    with pytest.raises(StowplanError, match="a worker process was killed.*run the sweep again"), where() as executor:
+        sweep(given, tmp_path, executor)
+    assert len(list(tmp_path.glob("*.json"))) == 3
 
 
 POOL_SCRIPT = """

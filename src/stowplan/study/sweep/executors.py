@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
+import logging
 import signal
 import sys
 import threading
@@ -11,7 +13,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import forkserver, get_context
+from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 from stowplan.errors import InputError
@@ -23,7 +26,6 @@ _LOCAL_CLUSTER_SETTINGS = {
     "distributed.worker.profile.enabled": False,
 }
 """Workers sample stacks, the system and the delay of their event loop up to a hundred times a second."""
-_START_METHOD = "distributed.worker.multiprocessing-method"
 
 
 @contextmanager
@@ -46,16 +48,6 @@ def start_method() -> str:
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
 
 
-def _start_fork_server() -> str:
-    """Start the process that Dask forks its workers from, which imports the modules of a run once for all of them.
-    Workers are not forked from this process, where Dask has a thread. Returns the start method."""
-    if sys.platform != "linux":
-        return "spawn"
-    get_context("forkserver").set_forkserver_preload(["distributed", "stowplan.study.sweep.scenario_runner"])
-    forkserver.ensure_running()
-    return "forkserver"
-
-
 def _prepare_process() -> None:
     """In a new process: imported modules are not garbage, and an interrupt ends the process without a traceback."""
     gc.freeze()
@@ -66,26 +58,58 @@ def _prepare_process() -> None:
 def dask_executor(address: str = "", jobs: int = 2) -> Iterator[Executor]:
     """Dask workers: those of a scheduler at an address, or a local cluster. Needs the extra `dask`."""
     distributed = _imported("distributed", "dask")
-    if address:
-        client = distributed.Client(address)
-    else:
-        _imported("dask", "dask").config.set({**_LOCAL_CLUSTER_SETTINGS, _START_METHOD: _start_fork_server()})
+    if not address:
+        with _local_cluster(distributed, jobs) as client, client.get_executor(pure=False) as executor:
+            yield executor
+        return
+    with distributed.Client(address) as client, client.get_executor(pure=False) as executor:
+        yield executor
+
+
+@contextmanager
+def _local_cluster(distributed: Any, jobs: int) -> Iterator[Any]:
+    """A Dask scheduler in this process, whose workers are forked before Dask starts its thread. Dask's own processes
+    start more than a second later: they import all modules again."""
+    _imported("dask", "dask").config.set(_LOCAL_CLUSTER_SETTINGS)
+    with process_executor(jobs) as processes:
         cluster = distributed.LocalCluster(
-            n_workers=jobs,
-            threads_per_worker=1,
+            n_workers=0,
             dashboard_address=None,
             host="127.0.0.1",
             protocol="tcp://",
+            scheduler_sync_interval=3600,
+            silence_logs=logging.ERROR,
+        )
+        with cluster, distributed.Client(cluster) as client:
+            for _ in range(jobs):
+                serving = processes.submit(_serve_dask, cluster.scheduler_address)
+                serving.add_done_callback(partial(_cancel_tasks, client))
+            yield client
+
+
+def _cancel_tasks(client: Any, serving: Future[None]) -> None:
+    """Cancel all tasks when a worker was killed: otherwise Dask would wait for another worker."""
+    if not serving.cancelled() and serving.exception() is not None:
+        client.close()
+
+
+def _serve_dask(scheduler_address: str) -> None:
+    """Serve a Dask scheduler as a worker until the scheduler ends."""
+    distributed = _imported("distributed", "dask")
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+
+    async def serve() -> None:
+        worker = distributed.Worker(
+            scheduler_address,
+            nthreads=1,
+            host="127.0.0.1",
+            dashboard=False,
             memory_limit=0,
         )
-        client = distributed.Client(cluster)
-    try:
-        with client.get_executor(pure=False) as executor:
-            yield executor
-    finally:
-        client.close()
-        if not address:
-            cluster.close()
+        async with worker:
+            await worker.finished()
+
+    asyncio.run(serve())
 
 
 class RayExecutor(Executor):

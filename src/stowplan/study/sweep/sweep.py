@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from itertools import islice
 from pathlib import Path
 
-from stowplan.errors import InputError, os_error_text
+from stowplan.errors import InputError, StowplanError, os_error_text
 from stowplan.study.sweep.document import Study, Variation, altered, pairs
 from stowplan.study.sweep.paths import set_path
 from stowplan.study.sweep.results import SweepResults
@@ -91,4 +91,13 @@ def run_tasks(
             return
         for future in wait(submitted, return_when=FIRST_COMPLETED).done:
             submitted.remove(future)
-            yield future.result()
+            yield _row(future)
+
+
+def _row(future: Future[SweepRow]) -> SweepRow:
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError):
+        raise StowplanError(
+            "a worker process was killed, perhaps for lack of memory; finished runs are kept: run the sweep again"
+        ) from None
