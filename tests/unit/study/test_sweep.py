@@ -147,7 +147,7 @@ def test_processes_share_the_runs_and_execute_none_twice(threads: int, tmp_path:
 @pytest.mark.parametrize("where", [lambda: process_executor(1), lambda: dask_here(1)], ids=["processes", "dask"])
 def test_a_killed_worker_ends_the_sweep_with_one_line(where: Any, tmp_path: Path) -> None:
     given = study(runner=f"{__name__}:killed", parameters={}, vary={}, seeds=5)
-    with pytest.raises(StowplanError, match="a worker process was killed.*run the sweep again"), where() as executor:
+    with pytest.raises(StowplanError, match="a worker process was killed"), where() as executor:
         sweep(given, tmp_path, executor)
     assert len(list(tmp_path.glob("*.json"))) == 3
 

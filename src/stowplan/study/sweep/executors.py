@@ -23,9 +23,12 @@ _LOCAL_CLUSTER_SETTINGS = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.tick.interval": "1s",
     "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
 }
-"""Workers sample stacks, the system and the delay of their event loop up to a hundred times a second."""
+"""By default workers sample stacks, the system and the delay of their event loop up to a hundred times a second, and
+the modules of web pages that are not served take a tenth of a second."""
 
 
 @contextmanager
@@ -80,16 +83,16 @@ def _local_cluster(distributed: Any, jobs: int) -> Iterator[Any]:
             scheduler_sync_interval=3600,
             silence_logs=logging.ERROR,
         )
+        workers = [processes.submit(_serve_dask, cluster.scheduler_address) for _ in range(jobs)]
         with cluster, distributed.Client(cluster) as client:
-            for _ in range(jobs):
-                serving = processes.submit(_serve_dask, cluster.scheduler_address)
-                serving.add_done_callback(partial(_cancel_tasks, client))
+            for worker in workers:
+                worker.add_done_callback(partial(_cancel_tasks, client))
             yield client
 
 
-def _cancel_tasks(client: Any, serving: Future[None]) -> None:
+def _cancel_tasks(client: Any, worker: Future[None]) -> None:
     """Cancel all tasks when a worker was killed: otherwise Dask would wait for another worker."""
-    if not serving.cancelled() and serving.exception() is not None:
+    if not worker.cancelled() and worker.exception() is not None:
         client.close()
 
 
