@@ -11,6 +11,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
+from itertools import islice
 
 from stowplan import api, logs
 from stowplan.cluster import protobuf, wire
@@ -100,12 +101,14 @@ class EventRecorder:
 
     def repeat(self, instruction: RepeatEvent) -> None:
         """Write events about several pods."""
-        pods = instruction.pods
-        if self._series.count_together(pods, self._clock()):
+        pods = tuple(instruction.pods)
+        single = self._series.count_together(pods, self._clock())
+        if not single:
             return
-        for event in instruction.each():
+        events = list(islice(instruction.each(), single))
+        for event in events:
             self.emit(event)
-        self._series.keep_together(pods, (self._key(event) for event in instruction.each()))
+        self._series.keep_together(pods, map(self._key, events))
 
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Write a normal event about any object."""

@@ -5,7 +5,7 @@ Upstream: k8s.io/client-go/tools/events/event_broadcaster.go (recordToSink, fini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 
 from stowplan.cluster import wire
 
@@ -68,11 +68,12 @@ class Series:
 class SeriesTogether:
     """Series of equal pods whose events repeat together. Their counts are brought up to date before they are sent."""
 
-    __slots__ = ("_series", "_times", "pods", "seen_at")
+    __slots__ = ("_times", "pods", "seen_at", "series")
 
-    def __init__(self, pods: object, series: Sequence[Series]) -> None:
+    def __init__(self, pods: tuple[object, ...], series: list[Series]) -> None:
         self.pods = pods
-        self._series = series
+        self.series = series
+        """In the order of the pods."""
         self._times = 0
         self.seen_at = 0.0
 
@@ -81,10 +82,16 @@ class SeriesTogether:
         self.seen_at = now
 
     def settle(self) -> None:
-        for series in self._series if self._times else ():
+        for series in self.series if self._times else ():
             series.count += self._times
             series.seen_at = max(series.seen_at, self.seen_at)
         self._times = 0
+
+    def narrow(self, pods: tuple[object, ...]) -> None:
+        """Keep only the last pods."""
+        self.settle()
+        self.pods = pods
+        del self.series[: -len(pods)]
 
 
 class SeriesBook:
@@ -97,7 +104,7 @@ class SeriesBook:
         self._latest: dict[Hashable, Series] = {}
         """The latest series by subject."""
         self._together: dict[int, SeriesTogether] = {}
-        """Series that are counted together, by the identity of the pods."""
+        """Series that are counted together, by the identity of the last pod."""
 
     def __len__(self) -> int:
         return len(self._book)
@@ -127,25 +134,38 @@ class SeriesBook:
         if series.count > series.reported:
             self._report(series, now)
 
-    def count_together(self, pods: object, now: float) -> bool:
-        """Count an event of each of the pods, whose series are kept together; False if they are not."""
-        repeats = self._together.get(id(pods))
-        if repeats is None or repeats.pods is not pods:
-            return False
+    def count_together(self, pods: tuple[object, ...], now: float) -> int:
+        """Count an event of each of the pods whose series are kept together, which are the last ones; returns the
+        number of pods before them. Pods leave and join a batch at its front, one by one."""
+        repeats = self._together.get(id(pods[-1]))
+        if repeats is None:
+            return len(pods)
+        if repeats.pods is not pods:
+            common = min(len(pods), len(repeats.pods))
+            if pods[-common:] != repeats.pods[-common:]:
+                return len(pods)
+            if common < len(repeats.pods):
+                repeats.narrow(pods)
         repeats.count_again(now)
-        return True
+        return len(pods) - len(repeats.pods)
 
-    def keep_together(self, pods: object, keys: Iterable[Hashable]) -> None:
-        """Count events of the pods together from now on, if the server has or gets a count of each."""
+    def keep_together(self, pods: tuple[object, ...], keys: Iterable[Hashable]) -> None:
+        """Count events of the pods together from now on, if the server has or gets a count of each. The keys are those
+        of the first pods; the series of the others are kept together already."""
         series = [self._book.get(key) for key in keys]
         known = [
             each for each in series if each is not None and (each.deferred or (each.created and each.reported > 1))
         ]
         if len(known) != len(series):
             return
+        earlier = self._together.pop(id(pods[-1]), None)
+        if earlier is not None:
+            earlier.settle()
+            if len(known) < len(pods):
+                known += earlier.series
         if len(self._together) >= MAX_TOGETHER:
             self._together.pop(next(iter(self._together))).settle()
-        self._together[id(pods)] = SeriesTogether(pods, known)
+        self._together[id(pods[-1])] = SeriesTogether(pods, known)
 
     def forget(self, series: Series) -> None:
         """The server rejected the event: the next repetition starts a new series."""
