@@ -67,6 +67,8 @@ class SchedulingLoop:
         """`cpu_clock` returns the CPU time of this thread."""
         self._engine = engine
         self._cpu_clock = cpu_clock
+        self._cpu_read = (0.0, -inf)
+        """A reading of the CPU clock, and its time: a system call, which is not worth making for each slice."""
         self._executor = executor
         self._caller = caller
         self._loop = loop
@@ -193,8 +195,10 @@ class SchedulingLoop:
         engine.tick()
         more = False
         if not self._unsynced and self._may_schedule():
-            now, cpu = monotonic(), self._cpu_clock()
+            now = monotonic()
             until = now + SLICE_SECONDS
+            if now - self._cpu_read[1] > SLICE_SECONDS:
+                self._cpu_read = self._cpu_clock(), now
             engine.hold_time()
             for _ in range(MAX_WAITING_WRITES - self._executor.waiting):
                 more = engine.schedule_one()
@@ -204,7 +208,7 @@ class SchedulingLoop:
             if now - until >= EXPENSIVE_ATTEMPT_SECONDS:
                 # The last attempt alone: the attempts before it ended before `until`. On a busy machine the thread may
                 # have waited for the processor, which no namespace is charged for.
-                engine.charge(min(now - until, self._cpu_clock() - cpu))
+                engine.charge(min(now - until, self._cpu_clock() - self._cpu_read[0]))
         self._flush()
         return more and self._executor.waiting < MAX_WAITING_WRITES
 
