@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tests.e2e.devices import CLAIM, DRIVER, GROUP, claim, device_class, device_slice, resource
 from tests.parity.outcome import condition_of
 
-from stowplan.testing import KubeApi, node, pod
+from stowplan.testing import KubeApi, node, pod, wait_until
 from stowplan.testing.cleanup import clear
 from stowplan.testing.objects import JsonObject
 
@@ -23,6 +23,7 @@ RACK = "example.com/rack"
 QUIET_SECONDS = 0.5
 RETRIED = ("got allocated elsewhere in the meantime", "the object has been modified")
 """Members that share a claim are bound in a later attempt after these failures."""
+WAITS_FOR_VICTIMS = "waiting for preemption to complete"
 KINDS = ("Pod", POD_GROUP, "Node", CLAIM, f"{GROUP}/ResourceSlice", f"{GROUP}/DeviceClass")
 
 
@@ -40,6 +41,12 @@ class GroupWorkload(NamedTuple):
     members: list[JsonObject]
     devices: list[JsonObject]
     """With the claims on them."""
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether the gang has fewer members than it needs, so that they are not tried."""
+        least = self.group["spec"]["schedulingPolicy"].get("gang", {}).get("minCount", 0)
+        return bool(least > len(self.members))
 
 
 def priority_class(name: str, value: int) -> JsonObject:
@@ -175,6 +182,14 @@ class EndState(NamedTuple):
         overwritten = self.condition == ("True", "Scheduled", "") and expected.bound > 0
         return self.messages == expected.messages and (overwritten or self.condition == expected.condition)
 
+    def is_final(self, *, gated: bool) -> bool:
+        """Whether the scheduler has tried every pod and waits for nothing. Members that are `gated` stay untried."""
+        if any(text in message for message in self.messages for text in RETRIED):
+            return False
+        if gated:
+            return True
+        return self.condition is not None and WAITS_FOR_VICTIMS not in self.condition[2] and "" not in self.messages
+
     def __str__(self) -> str:
         bound = f"{self.bound} and {self.plain} plain bound"
         return f"{bound}, {self.messages}, {self.condition}, {self.evicted} evicted, claims of {self.consumers}"
@@ -197,7 +212,8 @@ def end_state(api: KubeApi, workload: GroupWorkload, timeout: float = 20.0) -> E
         api.patch("Pod", each["metadata"]["name"], changes, NAMESPACE, subresource="status")
     if workload.plain:
         api.create_all(workload.plain)
-        time.sleep(0.3)
+        names = [each["metadata"]["name"] for each in workload.plain]
+        wait_until(lambda: all(_is_tried(api.get("Pod", name, NAMESPACE)) for name in names), every=0.05)
     api.create_all(workload.devices)
     api.create_all(workload.members)
     time.sleep(0.2)
@@ -205,7 +221,7 @@ def end_state(api: KubeApi, workload: GroupWorkload, timeout: float = 20.0) -> E
     deadline, since, last = time.monotonic() + timeout, time.monotonic(), None
     while time.monotonic() < deadline:
         state = _state(api, workload)
-        if state != last or any(text in message for message in state.messages for text in RETRIED):
+        if state != last or not state.is_final(gated=workload.is_gated):
             last, since = state, time.monotonic()
         elif time.monotonic() - since > QUIET_SECONDS:
             break
@@ -232,6 +248,10 @@ def _state(api: KubeApi, workload: GroupWorkload) -> EndState:
     consumers = Counter(ref["resource"] for each in claims for ref in each.get("status", {}).get("reservedFor", ()))
     others = len(members) + len(plain) - len(pending) - bound
     return EndState(bound, others, dict(messages), condition, evicted, dict(consumers))
+
+
+def _is_tried(made: JsonObject) -> bool:
+    return bool(made["spec"].get("nodeName")) or condition_of(made) is not None
 
 
 def group_condition(api: KubeApi, name: str) -> tuple[str, str, str] | None:
