@@ -114,7 +114,7 @@ def init(file: str) -> None:
 def check(files: tuple[str, ...]) -> None:
     """Check whether each FILE is a valid scenario, and print all errors with their paths.
 
-    Manifests, CSV files and traces that the scenario names are read too.
+    Manifests and CSV files that the scenario names are read too, and the first arrivals of traces.
 
     \b
     Examples:
@@ -123,20 +123,29 @@ def check(files: tuple[str, ...]) -> None:
     Exit status: 0 all files are valid, 2 at least one is not.
     """
     from stowplan.cli.scenario_run import load
+    from stowplan.insight.text.layout import counted
 
     problems: list[str] = []
     for file in files:
         try:
             found = load(file)
+            nodes = sum(pool.count for pool in found.pools) + _read_traces(found)
         except ConfigError as error:
             problems += error.problems
         except InputError as error:
             problems.append(str(error))
         else:
-            nodes = sum(pool.count for pool in found.pools)
-            click.echo(f"{file}: valid ({nodes:,} nodes, {len(found.workloads)} workloads)")
+            click.echo(f"{file}: valid ({counted(nodes, 'node')}, {counted(len(found.workloads), 'workload')})")
     if problems:
         raise ConfigError(problems)
+
+
+def _read_traces(scenario: LoadedScenario) -> int:
+    """The number of nodes in a trace. Reads the first arrivals too: raises InputError for missing files and columns."""
+    for trace in scenario.traces:
+        if trace is not None:
+            next(trace.selected(), None)
+    return sum(1 for _ in scenario.node_trace.nodes()) if scenario.node_trace is not None else 0
 
 
 @scenario.command()

@@ -25,10 +25,11 @@ def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return plain if len(plain) == len(pairs) else RepeatedKeys(pairs)
 
 
-def parse(text: str | bytes, source: str) -> tuple[dict[str, Any], list[FieldError]]:
-    """The object in the text, and its repeated keys. Raises InvalidConfigurationError for any other text."""
+def parse(text: str | bytes, source: str, noun: str = "configuration") -> tuple[dict[str, Any], list[FieldError]]:
+    """The object in the text, and its repeated keys. Raises InvalidConfigurationError for any other text; `noun` is
+    what the text should be."""
     try:
-        value = _parse(text)
+        value = _parse(text, noun)
         repeated = list(find_repeated(value, "$"))
     except RecursionError as error:
         raise InvalidConfigurationError(source, [FieldError("", "nested too deeply")]) from error
@@ -57,11 +58,11 @@ def find_repeated(value: Any, path: str) -> Iterable[FieldError]:
             yield from find_repeated(item, f"{path}[{index}]")
 
 
-def _parse(text: str | bytes) -> dict[str, Any]:
+def _parse(text: str | bytes, noun: str) -> dict[str, Any]:
     decoded = decode(text)
     value = _parse_json(decoded) if decoded.lstrip().startswith("{") else _parse_yaml(decoded)
     if value is None:
-        raise ValueError("empty, there is no configuration in it")
+        raise ValueError(f"empty, there is no {noun} in it")
     if not isinstance(value, dict):
         raise ValueError(f"expected an object, got {type_name(value)}")
     return value

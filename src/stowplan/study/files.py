@@ -92,8 +92,9 @@ def has_parquet() -> bool:
 
 def _write_table(table: ResultTable, folder: Path, run: str) -> None:
     if has_parquet():
-        arrow_io = importlib.import_module("arro3.io")
-        arrow_io.write_parquet(arrow_table(table, run), str(folder / f"{table.name}.parquet"), compression="zstd(3)")
+        content = io.BytesIO()  # of a full disk, the Parquet writer makes a panic instead of an OSError
+        importlib.import_module("arro3.io").write_parquet(arrow_table(table, run), content, compression="zstd(3)")
+        (folder / f"{table.name}.parquet").write_bytes(content.getbuffer())
         return
     with (
         (folder / f"{table.name}.csv.gz").open("wb") as raw,

@@ -10,8 +10,11 @@ from stowplan.errors import InputError, os_error_text
 SVG_SUFFIX, PNG_SUFFIX = ".svg", ".png"
 _PNG_ZOOM = 2.0
 """Pixels for each unit of the SVG."""
+FONT_FAMILIES = "Inter, Arial, Helvetica, Liberation Sans, DejaVu Sans, Noto Sans, sans-serif"
+"""Families by name: for `sans-serif` alone the PNG renderer takes Arial, and draws no text where it is missing."""
 _STYLE = (
-    "<style>text{font:11px sans-serif;fill:#546070}.title{font-size:13px;font-weight:650;fill:#10161f}"
+    f"<style>text{{font:11px {FONT_FAMILIES};fill:#546070}}"
+    ".title{font-size:13px;font-weight:650;fill:#10161f}"
     ".grid{stroke:#e2e7ec}</style>"
 )
 _SVG_TAG = "<svg "

@@ -47,6 +47,28 @@ def test_faults_are_one_line_each(folder: Path) -> None:
     assert call("simulate", "-f", "bad.yaml").exit_code == 2
 
 
+@pytest.mark.parametrize("command", [("scenario", "check"), ("compare",), ("sweep",)])
+def test_an_empty_file_is_called_what_it_should_be(folder: Path, command: tuple[str, ...]) -> None:
+    (folder / "empty.yaml").write_text("# nothing\n")
+    found = call(*command, "empty.yaml")
+    noun = "study" if command == ("sweep",) else "scenario"
+    assert (found.exit_code, found.stderr) == (2, f"stowplan: empty.yaml: empty, there is no {noun} in it\n")
+
+
+def test_check_reads_the_beginning_of_a_trace(folder: Path) -> None:
+    workload = "workloads: [{name: jobs, trace: {loader: helios, path: jobs}}]\n"
+    (folder / "s.yaml").write_text(EXAMPLE.partition("workloads:")[0].replace("count: 20", "count: 1") + workload)
+    found = call("scenario", "check", "s.yaml")
+    assert (found.exit_code, found.stderr) == (2, "stowplan: jobs: no such file or folder\n")
+    (folder / "jobs").mkdir()
+    columns = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time"
+    (folder / "jobs" / "cluster_log.csv").write_text(f"{columns}\n")
+    found = call("scenario", "check", "s.yaml")
+    assert (found.exit_code, found.stderr) == (2, "stowplan: jobs/cluster_log.csv: missing columns: duration\n")
+    (folder / "jobs" / "cluster_log.csv").write_text(f"{columns},start_time,duration\n")
+    assert call("scenario", "check", "s.yaml").stdout == "s.yaml: valid (1 node, 1 workload)\n"
+
+
 def test_show_prints_the_offered_load_and_first_arrivals(folder: Path) -> None:
     lines = call("scenario", "show", "s.yaml", "--events", "3").stdout.splitlines()
     assert lines[0].split() == ["RESOURCE", "OFFERED", "LOAD"]

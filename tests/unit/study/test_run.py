@@ -228,6 +228,14 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         run(load(POISSON)).save(tmp_path / "file" / "below")
 
 
+def test_a_full_disk_is_one_line_and_leaves_no_complete_result(tmp_path: Path) -> None:
+    for name in ("pods.parquet", "pods.csv.gz"):
+        (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(InputError, match="No space left on device; the results there are not complete"):
+        run(load(POISSON)).save(tmp_path)
+    assert not (tmp_path / "run.json").exists()
+
+
 def test_an_unknown_metric_is_refused_with_a_suggestion() -> None:
     result = run(load(POISSON))
     with pytest.raises(InputError, match=r'unknown metric jct.meen \(did you mean "jct.mean"\?\)'):
@@ -328,6 +336,7 @@ def test_a_series_as_svg_and_png(tmp_path: Path) -> None:
     svg = result.plot("utilisation.cpu", tmp_path / "u.svg").read_text()
     assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert "<script" not in svg
+    assert "DejaVu Sans" in svg
     pytest.importorskip("resvg_py")
     assert result.plot("utilisation.cpu", tmp_path / "u.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match=r"no series utilisation.cpus \(did you mean"):

@@ -143,6 +143,12 @@ def test_processes_share_the_runs_and_execute_none_twice(threads: int, tmp_path:
     assert len(processes) == len(list(notes.iterdir())) == 40
 
 
+def test_numbers_of_the_table_have_no_exponents(tmp_path: Path) -> None:
+    found = sweep(study(vary={"x": [-1200, 3]}, minimise=["near"]), tmp_path)
+    assert [row[-1] for row in found.table()[1:]] == ["1,447,209 ±0.0071", "0.005 ±0.0071"]
+    assert sweep(study(vary={"x": [0]}, seeds=[0, 30000]), tmp_path).table()[1][-2] == "159 ±212"
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("where", [lambda: process_executor(1), lambda: dask_here(1)], ids=["processes", "dask"])
 def test_a_killed_worker_ends_the_sweep_with_one_line(where: Any, tmp_path: Path) -> None:
@@ -321,6 +327,7 @@ def test_the_command(scenario_study: Path, tmp_path: Path) -> None:
     assert outcome.exit_code == 0, outcome.output
     assert "NodeResourcesFit.weight=30, general.count=4" in outcome.stdout
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
+    assert "DejaVu Sans" in (tmp_path / "p.svg").read_text()
     again = CliRunner().invoke(cli, ["sweep", str(scenario_study), f"--out={out}", "-o", "markdown"])
     assert again.stdout.startswith("|  | variation | seeds | wait.p95 | cost |")
     missing = CliRunner().invoke(cli, ["sweep", str(tmp_path / "none.yaml")])

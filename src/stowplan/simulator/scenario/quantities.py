@@ -41,9 +41,11 @@ def seconds_of(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         found = value
     elif isinstance(value, str):
-        parts = _PART.findall(value)
-        if parts and "".join(number + unit for number, unit in parts) == value:
+        digits = value.removeprefix("-")
+        parts = _PART.findall(digits)
+        if parts and "".join(number + unit for number, unit in parts) == digits:
             found = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+            found = found if digits == value else -found
     if found != found or abs(found) == math.inf:
         raise ValueError(_HINT)
     if not abs(found) <= MAX_SECONDS:

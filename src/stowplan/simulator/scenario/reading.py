@@ -83,7 +83,7 @@ def read_file(name: str) -> bytes:
 
 def load_scenario(source: str, text: bytes | None = None, read: ReadFile = read_file) -> LoadedScenario:
     """Read a file, or its text. Paths in it are relative to its folder. Raises ConfigError with one line per fault."""
-    value, repeated = parse(read(source) if text is None else text, source)
+    value, repeated = parse(read(source) if text is None else text, source, "scenario")
     return compile_scenario(value, source, Path(source).parent, read, repeated)
 
 

@@ -117,7 +117,7 @@ def load_study(source: str) -> Study:
 
 
 def read_study(text: bytes, source: str = "study") -> Study:
-    value, repeated = parse(text, source)
+    value, repeated = parse(text, source, "study")
     problems = Problems(repeated)
     _, spec = decode_document(value, source, StudySpec, KIND, problems)
     if bool(spec.scenario) == bool(spec.runner):

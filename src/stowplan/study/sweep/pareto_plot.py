@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from stowplan.errors import InputError
+from stowplan.study.plots import FONT_FAMILIES
 from stowplan.study.sweep.results import SweepResults, VariationResult
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 420, 64
@@ -24,7 +25,7 @@ def pareto_svg(results: SweepResults) -> str:
     front = sorted((each for each in points if each.on_front), key=lambda each: each.means[x])
     line = " ".join(f"{across.at(each.means[x]):.1f},{up.at(each.means[y]):.1f}" for each in front)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="{FONT_FAMILIES}" '
         f'font-size="12"><title>{escape(results.study.name)}</title>',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
         f'<path d="M{_MARGIN},{_MARGIN / 2} V{_HEIGHT - _MARGIN} H{_WIDTH - _MARGIN / 2}" fill="none" stroke="#555"/>',

@@ -83,7 +83,8 @@ class SweepResults:
         rows: list[tuple[str, ...]] = [("", "variation", "seeds", *chosen)]
         for each in self.by_variation():
             cells = (
-                f"{each.means[name]:.6g} ±{each.deviations[name]:.2g}" if name in each.means else "-" for name in chosen
+                f"{_decimal(each.means[name], 6)} ±{_decimal(each.deviations[name], 2)}" if name in each.means else "-"
+                for name in chosen
             )
             rows.append(("*" if each.on_front else "", each.variation.label, str(each.seeds), *cells))
         return rows
@@ -99,6 +100,11 @@ class SweepResults:
             ],
             "front": [dict(each.variation.values) for each in self.by_variation() if each.on_front],
         }
+
+
+def _decimal(value: float, digits: int) -> str:
+    """A number with so many significant digits, and all digits before the point: 304, not 3e+02."""
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
 def _dominates(one: tuple[float, ...] | None, other: tuple[float, ...]) -> bool:

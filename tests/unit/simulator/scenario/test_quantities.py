@@ -88,6 +88,7 @@ def test_values_of_a_file(tmp_path: Path) -> None:
         ({"uniform": [2, 1]}, "$.d.uniform: the first value is larger than the second"),
         ({"choice": {"1s": -1}}, "$.d.choice.1s: expected a weight of 0 or more"),
         ({"empirical": {"file": "none.csv"}}, "$.d.empirical.file: none.csv: No such file or directory"),
+        ("-1h30m", "$.d: must be 0 or more"),
         ("long", "$.d: expected a time such as 90s, 10m, 8h30m or 2d, or a number of seconds"),
         ({"uniform": [1, 2], "exponential": {"mean": 1}}, "$.d: expected one distribution of uniform"),
         ({"uniform": [1, 2], "min": 3, "max": 1}, "$.d: min is larger than max"),
