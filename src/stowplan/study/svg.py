@@ -25,14 +25,14 @@ class ChartLine(NamedTuple):
     high: Sequence[float] = ()
 
 
-def _ticks(low: float, high: float, count: int = 4) -> list[float]:
+def ticks(low: float, high: float, count: int = 4) -> list[float]:
     """Round numbers within the bounds."""
     if not high > low:
         return [low]
     raw = (high - low) / count
     power = 10 ** math.floor(math.log10(raw))
     step = next((factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= raw), raw)
-    first = math.ceil(low / step) * step
+    first = math.ceil(low / step) * step + 0.0  # not -0
     return [first + number * step for number in range(int((high - first) / step + 1e-9) + 1)]
 
 
@@ -44,8 +44,9 @@ def _time_ticks(high: float) -> list[float]:
     return [number * step for number in range(int(high / step) + 1)]
 
 
-def _number_text(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.2g}"
+def number_text(value: float) -> str:
+    """The label of a tick."""
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
 
 
 def chart(title: str, lines: Sequence[ChartLine], *, over_time: bool = True, zero: bool = True) -> str:
@@ -63,12 +64,13 @@ def chart(title: str, lines: Sequence[ChartLine], *, over_time: bool = True, zer
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">',
         f'<text class="title" x="{_LEFT}" y="16">{escape(title)}</text>',
     ]
-    for tick in _ticks(bottom, top):
+    for tick in ticks(bottom, top):
         parts.append(f'<path class="grid" d="M{_LEFT} {y(tick):.1f}H{_WIDTH - _RIGHT}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{_number_text(tick)}</text>')
-    for tick in _time_ticks(right) if over_time else _ticks(0.0, right):
-        label = time_text(tick) if over_time else _number_text(tick)
-        parts.append(f'<text x="{x(tick):.1f}" y="{_HEIGHT - 10}" text-anchor="middle">{label}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{number_text(tick)}</text>')
+    for tick in _time_ticks(right) if over_time else ticks(0.0, right):
+        label = time_text(tick) if over_time else number_text(tick)
+        anchor = "end" if x(tick) > _WIDTH - 2 * _RIGHT - 8 else "middle"
+        parts.append(f'<text x="{x(tick):.1f}" y="{_HEIGHT - 10}" text-anchor="{anchor}">{label}</text>')
     for index, line in enumerate(lines):
         colour = COLOURS[index % len(COLOURS)]
         if len(line.low):

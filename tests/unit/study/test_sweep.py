@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -248,6 +249,13 @@ def test_front_table_and_plot(tmp_path: Path) -> None:
     assert rows[2] == ("*", "x=3", "2", "0.005 ±0.0071", "-3 ±0")
     svg = pareto_svg(results)
     assert svg.count("<circle") == 4
+    assert re.findall('y="374" text-anchor="middle">(.*?)<', svg) == ["0", "2", "4", "6", "8"]
+    equal = pareto_svg(sweep(study(vary={"x": [3, 5], "y": [1, 2]}), tmp_path))
+    assert equal.count("<circle") == 4
+    assert re.findall('text-anchor="([a-z]*)" fill="#333">(.*)</text>', equal) == [
+        ("start", "x=3, y=1 and 1 more"),
+        ("end", "x=5, y=1 and 1 more"),
+    ]
     assert "<script" not in svg
     with pytest.raises(InputError, match="needs two metrics"):
         pareto_svg(sweep(study(minimise=["near"]), tmp_path))

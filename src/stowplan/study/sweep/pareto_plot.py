@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from stowplan.errors import InputError
 from stowplan.study.plots import FONT_FAMILIES
+from stowplan.study.svg import number_text, ticks
 from stowplan.study.sweep.results import SweepResults, VariationResult
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 420, 64
 
 
 def pareto_svg(results: SweepResults) -> str:
-    """An SVG of the first two objectives, without scripts or outside files. Points of the front are joined."""
+    """An SVG of the first two objectives, without scripts or outside files. Points of the front are joined
+    and named."""
     objectives = results.objectives()
     if len(objectives) < 2:
         raise InputError(f"{results.study.source}: a plot needs two metrics in minimise and maximise")
@@ -23,7 +26,8 @@ def pareto_svg(results: SweepResults) -> str:
     across = _Axis([each.means[x] for each in points], _MARGIN, _WIDTH - _MARGIN / 2)
     up = _Axis([each.means[y] for each in points], _HEIGHT - _MARGIN, _MARGIN / 2)
     front = sorted((each for each in points if each.on_front), key=lambda each: each.means[x])
-    line = " ".join(f"{across.at(each.means[x]):.1f},{up.at(each.means[y]):.1f}" for each in front)
+    places = [(each, across.at(each.means[x]), up.at(each.means[y])) for each in front]
+    line = " ".join(f"{left:.1f},{top:.1f}" for _, left, top in places)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="{FONT_FAMILIES}" '
         f'font-size="12"><title>{escape(results.study.name)}</title>',
@@ -35,6 +39,7 @@ def pareto_svg(results: SweepResults) -> str:
         f"{escape(y)}</text>",
         f'<polyline points="{line}" fill="none" stroke="#c2410c" stroke-dasharray="4 3"/>',
         *(_point(each, across.at(each.means[x]), up.at(each.means[y])) for each in points),
+        *_labels(places),
         "</svg>\n",
     ]
     return "\n".join(parts)
@@ -52,19 +57,17 @@ class _Axis:
     def at(self, value: float) -> float:
         return self._start + (value - self.low) / (self.high - self.low) * (self._end - self._start)
 
-    def ticks(self) -> list[float]:
-        return [self.low + (self.high - self.low) * part / 4 for part in range(5)]
-
 
 def _ticks(across: _Axis, up: _Axis) -> list[str]:
+    below = _HEIGHT - _MARGIN + 18
     return [
         *(
-            f'<text x="{across.at(value):.1f}" y="{_HEIGHT - _MARGIN + 18}" text-anchor="middle">{value:.4g}</text>'
-            for value in across.ticks()
+            f'<text x="{across.at(value):.1f}" y="{below}" text-anchor="middle">{number_text(value)}</text>'
+            for value in ticks(across.low, across.high, 6)
         ),
         *(
-            f'<text x="{_MARGIN - 6}" y="{up.at(value) + 4:.1f}" text-anchor="end">{value:.4g}</text>'
-            for value in up.ticks()
+            f'<text x="{_MARGIN - 6}" y="{up.at(value) + 4:.1f}" text-anchor="end">{number_text(value)}</text>'
+            for value in ticks(up.low, up.high, 6)
         ),
     ]
 
@@ -72,5 +75,15 @@ def _ticks(across: _Axis, up: _Axis) -> list[str]:
 def _point(each: VariationResult, x: float, y: float) -> str:
     colour = "#c2410c" if each.on_front else "#94a3b8"
     label = escape(each.variation.label)
-    text = f'<text x="{x + 7:.1f}" y="{y - 7:.1f}" fill="#333">{label}</text>' if each.on_front else ""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"><title>{label}</title></circle>{text}'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"><title>{label}</title></circle>'
+
+
+def _labels(places: Iterable[tuple[VariationResult, float, float]]) -> Iterator[str]:
+    """The names of points; of equal points the first, with the number of the others. Text ends inside the plot."""
+    equal: dict[tuple[float, float], list[str]] = {}
+    for each, x, y in places:
+        equal.setdefault((x, y), []).append(each.variation.label)
+    for (x, y), (label, *others) in equal.items():
+        side, anchor = (-7, "end") if x > _WIDTH / 2 else (7, "start")
+        text = escape(f"{label} and {len(others)} more" if others else label)
+        yield f'<text x="{x + side:.1f}" y="{y - 7:.1f}" text-anchor="{anchor}" fill="#333">{text}</text>'
