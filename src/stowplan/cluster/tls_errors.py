@@ -109,6 +109,7 @@ class ClientSSLObject(ssl.SSLObject):
     """The TLS layer of a client. `verify_message` of its verification errors is Go's text, for which the server's
     certificate is needed; `reason` tells a server that speaks plain HTTP."""
 
+    _sslobj: Any
     incoming: ssl.MemoryBIO
     """The bytes that the server sent; set once."""
     _first_bytes = b""
@@ -130,7 +131,8 @@ class ClientSSLObject(ssl.SSLObject):
 
     def read(self, len: int = 1024, buffer: Any = None) -> Any:
         try:
-            return super().read(len, buffer)
+            # Not through super(): this runs several times per request.
+            return self._sslobj.read(len) if buffer is None else self._sslobj.read(len, buffer)
         except ssl.SSLError as error:
             if error.reason in _ALERTS and isinstance(self.context, ClientSSLContext):
                 self.context.alert = error
