@@ -43,7 +43,7 @@ class GroupEventHandlers(EventHandlers):
             self._remove[kind] = self._remove_group
 
     def _put_pod(self, source: api.Pod, whole: Any) -> None:
-        super()._put_pod(_with_group(source) if self._labels else source, whole)
+        super()._put_pod(with_labelled_group(source) if self._labels else source, whole)
 
     def _put_group(self, group: Any, whole: Any) -> None:
         key = (group.metadata.namespace, group.metadata.name)
@@ -106,7 +106,7 @@ class GroupEventHandlers(EventHandlers):
             state.cluster.pod_groups.remove(pod)
 
 
-def _with_group(source: api.Pod) -> api.Pod:
+def with_labelled_group(source: api.Pod) -> api.Pod:
     """The pod as a member of the group that its label names, unless it has a group."""
     name = source.metadata.labels.get(COSCHEDULING_LABEL)
     if not name or source.spec.scheduling_group is not None:

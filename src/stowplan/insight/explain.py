@@ -22,6 +22,7 @@ from stowplan.framework.explanation import (
     Took,
     Verdict,
 )
+from stowplan.framework.pod_group import group_name
 from stowplan.insight.bounds import bound_of
 from stowplan.insight.closest import closest_nodes
 from stowplan.insight.lasting import lasting_rejections
@@ -157,6 +158,7 @@ def explained_pod(pod: Pod) -> ExplainedPod:
         namespace=pod.namespace,
         name=pod.name,
         workload="" if workload is None else str(workload),
+        pod_group=group_name(pod),
         scheduler=pod.spec.scheduler_name,
         priority=pod.priority,
         requests=dict(pod.template.requests),

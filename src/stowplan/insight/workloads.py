@@ -25,7 +25,7 @@ _KINDS = {
 
 
 class Workload(NamedTuple):
-    """A controller of pods."""
+    """A controller of pods, or a pod group."""
 
     kind: str
     name: str
@@ -42,10 +42,11 @@ class WorkloadReference(NamedTuple):
 
 
 def workload_of(pod: Pod) -> Workload | None:
-    """The pod's controller; for the ReplicaSet of a Deployment, the Deployment."""
+    """The pod's controller; for the ReplicaSet of a Deployment, the Deployment. Without a controller, the pod group."""
     owner = pod.template.controller
     if owner is None:
-        return None
+        group = group_name(pod)
+        return Workload(_POD_GROUP, group) if group else None
     suffix = f"-{pod.labels.get(_HASH_LABEL, '')}"
     if owner.kind == "ReplicaSet" and len(suffix) > 1 and owner.name.endswith(suffix):
         return Workload("Deployment", owner.name.removesuffix(suffix))

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from stowplan import api
 from stowplan.api.quantity import milli_value, value
+from stowplan.config.feature_gates import COSCHEDULING
+from stowplan.engine.group_event_handlers import with_labelled_group
 from stowplan.framework import Pod
 from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.simulation import Simulation
@@ -180,7 +182,8 @@ class RunTimeline:
 
     def _number_pod(self, pod: api.Pod) -> int:
         number = self._pods[pod.metadata.uid] = len(self._pod_rows)
-        known = self.simulation.engine.cluster.pod(pod)
+        cluster = self.simulation.engine.cluster
+        known = cluster.pod(with_labelled_group(pod) if cluster.release.has(COSCHEDULING) else pod)
         self._pod_rows.append(_PodRow(known.key, workload_key(known), known.priority, known.template.requests))
         self._first.append(_NOT_THERE)
         return number

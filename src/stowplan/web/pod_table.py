@@ -150,6 +150,6 @@ def split_names(names: list[str], epoch: str, revision: int) -> PodNames:
 
 
 def workload_key(pod: Pod) -> str:
-    """`namespace/Kind/name`; `namespace/` for a pod without a controller."""
+    """`namespace/Kind/name`; `namespace/` for a pod without a controller and without a pod group."""
     workload = workload_of(pod)
     return f"{pod.namespace}/" if workload is None else f"{pod.namespace}/{workload}"

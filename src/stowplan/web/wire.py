@@ -105,7 +105,7 @@ class PodColumns(WireStruct, frozen=True):
     node: Ints
     """The slot of the pod's node; -1: there is no such pod."""
     workload: Indexed
-    """`namespace/Kind/name`; `namespace/` for pods without a controller."""
+    """`namespace/Kind/name`; `namespace/` for pods without a controller and without a pod group."""
     priority: Ints
     requests: dict[str, Ints]
 

@@ -14,10 +14,11 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 from tests.builders.engine_host import Host
-from tests.builders.objects import node, pod, typed
+from tests.builders.objects import member, node, pod, pod_group, typed
 from tests.property.vocabulary import make_node, make_pod
 from tests.unit.web.pages import Browser, shown
 
+from stowplan.api.pod_group import COSCHEDULING_LABEL
 from stowplan.cli.main import cli
 from stowplan.web.columns import Times, flags_of
 from stowplan.web.mirror import RING_SECONDS
@@ -297,3 +298,41 @@ def test_a_kept_map_is_made_again_once_its_revision_is_forgotten(tmp_path: Path)
             mirror._clock = lambda: monotonic() + 10 * RING_SECONDS
         assert not mirror.knows(first)
         assert mirror.knows(browser.data("map")["revision"])
+
+
+def test_members_of_a_pod_group_without_a_controller_are_one_workload(tmp_path: Path) -> None:
+    """The map, the lists, the pages of the node and of the members, and the replay of the run agree."""
+    job = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j"}
+    labelled = pod("labelled", labels={COSCHEDULING_LABEL: "bert"}, requests={"cpu": "1"})
+    objects = [
+        manifest("Node", node("n", cpu=4)),
+        manifest("PodGroup", pod_group("g", 2)) | {"apiVersion": "scheduling.k8s.io/v1alpha2"},
+        manifest("PodGroup", pod_group("big", 2)) | {"apiVersion": "scheduling.k8s.io/v1alpha2"},
+        {
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": "bert"},
+            "spec": {"minMember": 1},
+        },
+        *(manifest("Pod", member(name, requests={"cpu": "1"})) for name in ("a", "b")),
+        manifest("Pod", member("owned", requests={"cpu": "1"}, owner=job)),
+        *(manifest("Pod", member(f"big-{each}", "big", requests={"cpu": "9"})) for each in range(2)),
+        manifest("Pod", labelled),
+        manifest("Pod", pod("alone")),
+    ]
+    expected = {"a": "PodGroup/g", "b": "PodGroup/g", "owned": "Job/train", "labelled": "PodGroup/bert", "alone": ""}
+    with shown(tmp_path, *objects) as browser:
+        on_node = {each["pod"]: each["workload"] for each in browser.data("node/n")["pods"]}
+        assert on_node == {f"default/{name}": f"default/{workload}" for name, workload in expected.items()}
+        assert {*browser.data("pods")["workload"]["values"]} == {*on_node.values(), "default/PodGroup/big"}
+        (pending,) = browser.data("pending")["groups"]
+        assert pending["workloads"] == {"default/PodGroup/big": 2}
+        rows = browser.data(f"pending/{pending['id']}")["rows"]
+        assert [row["workload"] for row in rows] == ["default/PodGroup/big"] * 2
+        for name, group in (("a", "g"), ("owned", "g"), ("big-0", "big"), ("labelled", "bert"), ("alone", None)):
+            explained = browser.data(f"explain/default/{name}")["pod"]
+            assert (explained.get("workload", ""), explained.get("podGroup")) == (
+                expected.get(name, "PodGroup/big"),
+                group,
+            )
+        assert browser.data("workload/default/PodGroup/g")["placed"] == 3

@@ -35,15 +35,11 @@ export function requestsText(requests) {
   return Object.entries(requests || {}).map(([resource, value]) => `${amount(resource, value)} ${resourceName(resource)}`).join(', ');
 }
 
-/** The workload of an explained pod as `[namespace, kind, name]`, or null. */
-export function workloadOf(pod) {
-  const parts = (pod.workload || '').split('/');
-  return parts.length === 2 ? [pod.namespace, ...parts] : null;
-}
-
+/** Links to the workload and, unless it is the workload, to the pod group; null without either. */
 export function workloadLink(pod) {
-  const parts = workloadOf(pod);
-  return parts && el('a', { href: route('workload', parts) }, pod.workload);
+  const names = new Set([pod.workload, pod.podGroup && `PodGroup/${pod.podGroup}`].filter(Boolean));
+  const links = [...names].map((name) => el('a', { href: route('workload', [pod.namespace, ...name.split('/')]) }, name));
+  return links.length > 1 ? el('span', {}, links[0], ' in ', links[1]) : links[0] || null;
 }
 
 /** Facts below the name of a pending pod: its group, how long it waits, attempts. */
