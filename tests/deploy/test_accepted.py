@@ -35,6 +35,7 @@ EVERYTHING: dict[str, Any] = {
         "tolerations": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}],
         "priorityClassName": "system-cluster-critical",
         "podDisruptionBudget": {"minAvailable": "50%"},
+        "groups": {"enabled": True, "featureGates": ["WorkloadAwarePreemption"], "coscheduling": True},
         "extraEnv": [{"name": "TZ", "value": "UTC"}],
         "extraVolumes": [{"name": "more", "emptyDir": {}}],
         "extraVolumeMounts": [{"name": "more", "mountPath": "/more"}],

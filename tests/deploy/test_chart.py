@@ -12,6 +12,15 @@ from tests.deploy.rendered import DEPLOY, containers, file, find, pod_specs, rol
 from stowplan._version import __version__
 from stowplan.cli.extender import extender as extender_command
 from stowplan.config import load
+from stowplan.config.feature_gates import (
+    COSCHEDULING,
+    COSCHEDULING_GATES,
+    GANG_SCHEDULING,
+    GENERIC_WORKLOAD,
+    TOPOLOGY_AWARE,
+    WORKLOAD_CLAIMS,
+    WORKLOAD_PREEMPTION,
+)
 from stowplan.config.flags.parsing import parse
 from stowplan.extender.server import configuration as extender_configuration
 from stowplan.extender.server.configuration import TLS, ExtenderServerConfiguration
@@ -194,6 +203,32 @@ def test_the_commands_are_ones_that_the_program_takes(chart: Render) -> None:
     assert options.plugins == ("/plugins/a.py:A",)
 
 
+ALL_GROUP_GATES = {GENERIC_WORKLOAD, GANG_SCHEDULING, TOPOLOGY_AWARE, WORKLOAD_PREEMPTION, WORKLOAD_CLAIMS}
+
+
+@pytest.mark.parametrize(
+    ("groups", "gates"),
+    [
+        ({}, set()),
+        ({"enabled": True}, {GENERIC_WORKLOAD, GANG_SCHEDULING}),
+        (
+            {"enabled": True, "featureGates": [TOPOLOGY_AWARE, WORKLOAD_PREEMPTION, WORKLOAD_CLAIMS]},
+            ALL_GROUP_GATES,
+        ),
+        ({"coscheduling": True}, {*COSCHEDULING_GATES}),
+        ({"enabled": True, "coscheduling": True}, {*COSCHEDULING_GATES}),
+    ],
+)
+def test_values_of_groups_turn_on_their_gates(chart: Render, groups: dict[str, Any], gates: set[str]) -> None:
+    (container,) = containers(
+        chart(scheduler={"groups": groups, "extraArgs": ["--feature-gates=DRADeviceTaintRules=true"]})
+    )
+    flags = [arg for arg in container["args"][1:] if not arg.startswith("--config=")]
+    options = parse(flags, lambda specifications: ())
+    assert {gate for gate in ALL_GROUP_GATES | {COSCHEDULING} if options.config.release.has(gate)} == gates
+    assert options.gates["DRADeviceTaintRules"]
+
+
 @pytest.mark.parametrize(
     ("plugins", "volume"),
     [
@@ -255,6 +290,11 @@ def test_nothing_runs_as_root_or_writes_to_the_image(chart: Render) -> None:
     [
         ({"mode": "simulator"}, "/mode"),
         ({"scheduler": {"replica": 2}}, "additional properties 'replica' not allowed"),
+        (
+            {"scheduler": {"groups": {"enabled": True, "featureGates": ["AllAlpha"]}}},
+            "/scheduler/groups/featureGates/0",
+        ),
+        ({"scheduler": {"groups": {"featureGates": [TOPOLOGY_AWARE]}}}, "these gates need scheduler.groups.enabled"),
         ({"plugins": {"load": ["Care"]}}, "/plugins/load/0"),
         (
             {"plugins": {"files": {"a.py": ""}, "existingConfigMap": "b"}},
