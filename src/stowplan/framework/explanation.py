@@ -450,8 +450,8 @@ class PendingGroup(Record, frozen=True, kw_only=True):
     """The id of the dominating reason."""
     pods: int
     workloads: dict[str, int] = msgspec.field(default_factory=dict)
-    """Number of pods by `namespace/Kind/name`, members of a pod group without a controller by `namespace/PodGroup/name`;
-    other pods without a controller by `namespace/name`."""
+    """Number of pods by `namespace/Kind/name`; members of a pod group without a controller by
+    `namespace/PodGroup/name`, other pods without a controller by `namespace/name`."""
     sample: tuple[str, ...] = ()
     since: str = ""
     """When the oldest pod of the group was created."""

@@ -144,3 +144,24 @@ def test_bad_input_is_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1, lines
     assert problem in lines[0]
+
+
+def test_one_more_node_places_a_gang_whole() -> None:
+    folder = Path(__file__).parents[3] / "examples" / "08-gang"
+    files = ("-f", str(folder / "cluster.yaml"), "-f", str(folder / "groups.yaml"))
+    answer = ask(*files, "--add", "1", "--like", "ant")
+    counts = [
+        {each["podGroup"]: (each["status"], each["placed"], each["members"]) for each in answer[when]["podGroups"]}
+        for when in ("before", "after")
+    ]
+    red = {"default/red": ("Scheduled", 4, 4)}
+    assert counts == [
+        {"default/blue": ("Unschedulable", 0, 4), **red},
+        {"default/blue": ("Scheduled", 4, 4), **red},
+    ]
+    assert answer["sentence"].endswith("4 of 4 pending pods get a place.")
+    lines = run(*files, "--add", "1", "--like", "ant").stdout.split("Pod groups\n")[1].splitlines()
+    assert [line.split() for line in lines[1:3]] == [
+        ["default", name, "Gang", "Scheduled", "4", "4", "4", "-"] for name in ("blue", "red")
+    ]
+    assert "Pod groups" not in run(*files, "--fit", "ReplicaSet/red").stdout

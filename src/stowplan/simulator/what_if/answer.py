@@ -184,6 +184,7 @@ def totals_of(run: ClusterRun, report: SimulationReport, by: str, requests: dict
         allocatable=summary.allocatable,
         use=use_of(nodes, requests),
         groups=tuple(groups_of(nodes, requests, by)),
+        pod_groups=report.pod_groups,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from stowplan.framework.decision_record import Record
+from stowplan.simulator.report.pod_groups import PodGroupReport
 from stowplan.simulator.report.use import GroupUse, ResourceUse
 
 WHAT_IF_VERSION = 1
@@ -86,6 +87,7 @@ class Totals(Record, frozen=True, kw_only=True, omit_defaults=False):
     use: tuple[ResourceUse, ...]
     groups: tuple[GroupUse, ...] = ()
     """By zone, or by the label of choice."""
+    pod_groups: tuple[PodGroupReport, ...] = ()
 
 
 class Enough(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from stowplan.api import amounts
+from stowplan.simulator.report.pod_groups import pod_group_table
 from stowplan.simulator.report.resources import amount_text, percentage
 from stowplan.simulator.report.tables import aligned
 from stowplan.simulator.report.use_tables import group_table, label_words
@@ -57,6 +58,7 @@ class _Text:
             yield from self._moved_most()
         elif answer.changes:
             yield from self._pods()
+        yield from self._pod_groups()
         if answer.lost:
             yield from titled("Lost", self._names(answer.lost))
         if answer.changes and not answer.placed_again and not answer.displaced:
@@ -107,6 +109,18 @@ class _Text:
         with_zones = [each for each in self.answer.workloads if each.workload in named]
         for each in with_zones if len(with_zones) == 1 else []:
             yield from zone_lines(each)
+
+    def _pod_groups(self) -> Iterator[str]:
+        """The pod groups after the changes: groups that change first, then groups that wait."""
+        before = set(self.answer.before.pod_groups)
+        rows = sorted(
+            self.answer.after.pod_groups if self.answer.changes else (),
+            key=lambda each: (each in before, each.status == "Scheduled", each.pod_group),
+        )
+        if rows:
+            yield from titled("Pod groups", table(*pod_group_table(rows[: self.top])))
+            if self.top and len(rows) > self.top:
+                yield f"  and {len(rows) - self.top:,} more"
 
     def _with_reasons(
         self, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ("PODS",)
