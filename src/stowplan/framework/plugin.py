@@ -182,9 +182,10 @@ class Plugin:
     def generate_placements(
         self, state: CycleState, group: PodGroupInfo, parent: Placement
     ) -> Status | Iterable[Placement]:
-        """Divides the nodes among which a pod group is tried. Called once for each cycle of a group; at most one
-        plugin of a profile implements it. Returns placements with names of their own, each a part of the nodes of
-        `parent`; or an error."""
+        """Divides the nodes among which a pod group is tried. Called once for each cycle of a group, with the
+        feature gate TopologyAwareWorkloadScheduling; at most one plugin of a profile implements it, so that
+        TopologyPlacementGenerator has to be disabled. Returns placements with names of their own, each a part of the
+        nodes of `parent`; or an error."""
         return (parent,)
 
     def score_placement(
