@@ -15,6 +15,8 @@ Features = NDArray[np.float32]
 
 NODE_FEATURES = ("cpu size", "cpu free", "cpu left", "memory size", "memory free", "memory left", "pods free")
 """Size: relative to the largest node. Free: share of the node. Left: share of the node once the pod is on it."""
+CLUSTER_FEATURES = ("cpu size", "cpu free", "memory size", "memory free", "pods free")
+"""The features of a node that do not depend on a pod."""
 POD_FEATURES = ("cpu", "memory", "priority", "waited")
 """Requests relative to the largest node; priority / 1000; waited seconds / 3600; all at most 1."""
 
@@ -27,6 +29,7 @@ _Requests = tuple[int, int]
 """CPU and memory of a pod."""
 _CHANGING_ROWS = (1, 2, 4, 5, 6)
 """Features that depend on the pods of a node."""
+_CLUSTER_ROWS = [NODE_FEATURES.index(name) for name in CLUSTER_FEATURES]
 MAX_KEPT_REQUESTS = 64
 """Different requests of pods for which features of nodes are kept."""
 
@@ -103,14 +106,22 @@ class ClusterFeatures:
         In memory the slots of a feature are next to each other: the array is a view of its transposed one.
         """
         requests = pod.template.requests
-        key = ((requests.get("cpu", 0), requests.get("memory", 0)), slots)
+        return self._rows((requests.get("cpu", 0), requests.get("memory", 0)), slots).copy().T
+
+    def of_cluster(self) -> Features:
+        """(node, feature) of CLUSTER_FEATURES, for all nodes."""
+        nodes = self._nodes
+        return self._rows((0, 0), 0)[_CLUSTER_ROWS][:, nodes.alive[: nodes.high]].T
+
+    def _rows(self, requests: _Requests, slots: int) -> Features:
+        key = (requests, slots)
         kept = self._kept.get(key)
         if kept is None:
             if len(self._kept) >= MAX_KEPT_REQUESTS:
                 del self._kept[next(iter(self._kept))]
             kept = self._kept[key] = NodeFeatures(self._nodes, *key)
         kept.refresh(None)
-        return kept.rows.copy().T
+        return kept.rows
 
     def of_pod(self, pod: Pod, waited: float = 0.0) -> Features:
         self._follow_nodes()

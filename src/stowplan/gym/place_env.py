@@ -10,38 +10,29 @@ import math
 from pathlib import Path
 from typing import Any, Literal
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from stowplan.config import KubeSchedulerConfiguration, default_configuration
+from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
 from stowplan.framework import CycleState, Mask, Pod
-from stowplan.gym.features import NODE_FEATURES, POD_FEATURES, ClusterFeatures
-from stowplan.plugins.registry import REGISTRY
-from stowplan.runtime import Decision, Profile
+from stowplan.gym.features import NODE_FEATURES, POD_FEATURES
+from stowplan.gym.scenario_env import Observation, Reward, ScenarioEnv
+from stowplan.runtime import Decision
 from stowplan.runtime.decide.filtering import NO_OBJECTION
 from stowplan.runtime.points.cycle_error import CycleError
-from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation, load_scenario
-
-Observation = dict[str, NDArray[Any]]
-Reward = Literal["-wait", "-jct", "+utilisation"]
+from stowplan.simulator.scenario import LoadedScenario
 
 DEFERRED = "the agent deferred the pod"
 
 
-class PlaceEnv(gymnasium.Env[Observation, int]):
+class PlaceEnv(ScenarioEnv[int]):
     """Chooses nodes by slot, 0 to `nodes` - 1; the action `nodes` defers the pod, which returns after its backoff.
 
     Observation: `nodes` (NODE_FEATURES), `pod` (POD_FEATURES), `time` (share of the horizon, pending pods / 1000), and
     `action_mask`, which is also in `info` and in `action_masks()`. Slots beyond the cluster's are masked zeros.
-
-    Rewards are integrals over simulated time, in hours, so their sum does not depend on the number of decisions:
-    `-wait` pending pods, `-jct` pods that are not finished, `+utilisation` share of CPU that is requested.
     """
-
-    metadata = {"render_modes": []}  # noqa: RUF012 (Gymnasium's attribute)
 
     def __init__(
         self,
@@ -55,11 +46,8 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         on_invalid: Literal["raise", "defer"] = "raise",
     ) -> None:
         """`ask_single`: call the agent also for a pod with one feasible node."""
-        self._scenario = scenario if isinstance(scenario, LoadedScenario) else load_scenario(str(scenario))
-        if reward not in ("-wait", "-jct", "+utilisation"):
-            raise InputError(f'unknown reward "{reward}": one of -wait, -jct, +utilisation')
-        self._size, self._reward, self._max_steps = nodes, reward, max_steps
-        self._config = config or default_configuration()
+        super().__init__(scenario, reward, config, max_steps)
+        self._size = nodes
         self._least = 1 if ask_single else 2
         self._on_invalid = on_invalid
         self.action_space = spaces.Discrete(nodes + 1)
@@ -77,17 +65,10 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         super().reset(seed=seed)
-        number = self._scenario.spec.seed if seed is None else seed
-        self._run = ScenarioSimulation(self._scenario, number, self._config, REGISTRY)
-        self.simulation = self._run.simulation
-        self._profile: Profile = next(iter(self.simulation.engine.profiles.values()))
+        self._start(seed)
         vars(self._profile)["decide"] = self._decide
-        self._nodes = self._profile.cluster.nodes
-        self._features = ClusterFeatures(self._profile.cluster)
         self._pod: Pod | None = None
         self._action = -1
-        self._steps = 0
-        self._earned = 0.0
         self.simulation.settle()
         if self._nodes.high > self._size:
             raise InputError(f"the scenario has {self._nodes.high} nodes, the environment {self._size}")
@@ -109,9 +90,8 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         self._action = -1
         self._until_asked()
         ended = self._pod is None
-        truncated = not ended and self._max_steps is not None and self._steps >= self._max_steps
         observation = self._observation()
-        return observation, self._earned, ended, truncated, self._info(observation)
+        return observation, self._earned, ended, not ended and self._truncated(), self._info(observation)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """The allowed actions, as sb3-contrib's MaskablePPO reads them."""
@@ -135,12 +115,7 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
                 return
             if simulation.step():
                 continue
-            before, rate = simulation.clock.now, self._rate()
-            moved = simulation.advance(until)
-            if not moved and until is not None:
-                simulation.clock.now = max(until, before)
-            self._earned += rate * (simulation.clock.now - before) / 3600
-            if not moved:
+            if not self._advance(until):
                 return
 
     def _asks(self, pod: Pod) -> bool:
@@ -179,16 +154,6 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         assert info is not None
         return Decision(profile, pod, info.name, self._feasible, len(self._nodes), self._state)
 
-    def _rate(self) -> float:
-        """Reward per second while nothing happens."""
-        if self._reward == "-wait":
-            return -float(len(self.simulation.engine.pending))
-        if self._reward == "-jct":
-            return -float(len(self._run.kubelet.lives))
-        high = self._nodes.high
-        offered = self._nodes.allocatable["cpu"].array[:high].sum()
-        return float(self._nodes.requested["cpu"].array[:high].sum() / offered) if offered else 0.0
-
     def _observation(self) -> Observation:
         if self._pod is not None:
             nodes = self._features.of_nodes(self._pod, self._size)
@@ -196,11 +161,7 @@ class PlaceEnv(gymnasium.Env[Observation, int]):
         else:
             nodes = np.zeros((self._size, len(NODE_FEATURES)), dtype=np.float32)
             pod = np.zeros(len(POD_FEATURES), dtype=np.float32)
-        horizon = self._scenario.horizon.time
-        share = self._run.now / horizon if math.isfinite(horizon) else 0.0
-        pending = len(self.simulation.engine.pending) / 1000
-        time = np.array([min(max(share, 0.0), 1.0), min(pending, 1.0)], dtype=np.float32)
-        return {"nodes": nodes, "pod": pod, "time": time, "action_mask": self._mask.copy()}
+        return {"nodes": nodes, "pod": pod, "time": self._time(), "action_mask": self._mask.copy()}
 
     def _info(self, observation: Observation) -> dict[str, Any]:
         return {

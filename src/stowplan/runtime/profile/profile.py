@@ -225,6 +225,13 @@ class Profile:
             if len(other.labels) != len(other.template.labels):
                 self.cluster.retemplate(other)
 
+    def set_weights(self, weights: Mapping[str, int]) -> None:
+        """Other weights of score plugins, by name, from the next decision on; the others keep theirs. Drops all kept
+        answers."""
+        self.scorers = tuple((plugin, weights.get(plugin.name, weight)) for plugin, weight in self.scorers)
+        self.rank_type = rank_type(weight for _, weight in self.scorers)
+        self.forget_plans()
+
     def forget_plans(self) -> None:
         """Drops all kept answers."""
         for template in self._plans:

@@ -1,0 +1,86 @@
+"""A simulated scenario with a reward: the common part of the environments."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from stowplan.config import KubeSchedulerConfiguration, default_configuration
+from stowplan.errors import InputError
+from stowplan.gym.features import ClusterFeatures, Features
+from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import Profile
+from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation, load_scenario
+from stowplan.simulator.simulation import Simulation
+
+Observation = dict[str, NDArray[Any]]
+Action = TypeVar("Action")
+Reward = Literal["-wait", "-jct", "+utilisation"]
+
+
+class ScenarioEnv(gymnasium.Env[Observation, Action]):
+    """Runs a scenario. Rewards are integrals over simulated time, in hours, so their sum does not depend on the number
+    of steps: `-wait` pending pods, `-jct` pods that are not finished, `+utilisation` share of CPU that is requested."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012 (Gymnasium's attribute)
+
+    def __init__(
+        self,
+        scenario: str | Path | LoadedScenario,
+        reward: Reward,
+        config: KubeSchedulerConfiguration | None,
+        max_steps: int | None,
+    ) -> None:
+        self._scenario = scenario if isinstance(scenario, LoadedScenario) else load_scenario(str(scenario))
+        if reward not in ("-wait", "-jct", "+utilisation"):
+            raise InputError(f'unknown reward "{reward}": one of -wait, -jct, +utilisation')
+        self._reward, self._max_steps = reward, max_steps
+        self._config = config or default_configuration()
+
+    def _start(self, seed: int | None) -> None:
+        """Start the scenario; the seed is the scenario's unless it is given."""
+        number = self._scenario.spec.seed if seed is None else seed
+        self._run = ScenarioSimulation(self._scenario, number, self._config, REGISTRY)
+        self.simulation = self._run.simulation
+        vars(self.simulation)["advance"] = self._advance
+        self._profile: Profile = next(iter(self.simulation.engine.profiles.values()))
+        self._nodes = self._profile.cluster.nodes
+        self._features = ClusterFeatures(self._profile.cluster)
+        self._steps = 0
+        self._earned = 0.0
+
+    def _advance(self, until: float | None = None) -> bool:
+        """Simulation.advance, which also adds to the reward: nothing changes up to the next deadline. Without one, time
+        passes up to `until`."""
+        clock = self.simulation.clock
+        before, rate = clock.now, self._rate()
+        moved = Simulation.advance(self.simulation, until)
+        if not moved and until is not None and until < math.inf:
+            clock.now = max(until, before)
+        self._earned += rate * (clock.now - before) / 3600
+        return moved
+
+    def _rate(self) -> float:
+        """Reward per second while nothing happens."""
+        if self._reward == "-wait":
+            return -float(len(self.simulation.engine.pending))
+        if self._reward == "-jct":
+            return -float(len(self._run.kubelet.lives))
+        high = self._nodes.high
+        offered = self._nodes.allocatable["cpu"].array[:high].sum()
+        return float(self._nodes.requested["cpu"].array[:high].sum() / offered) if offered else 0.0
+
+    def _truncated(self) -> bool:
+        return self._max_steps is not None and self._steps >= self._max_steps
+
+    def _time(self) -> Features:
+        """Share of the horizon, and pending pods / 1000."""
+        horizon = self._scenario.horizon.time
+        share = self._run.now / horizon if math.isfinite(horizon) else 0.0
+        pending = len(self.simulation.engine.pending) / 1000
+        return np.array([min(max(share, 0.0), 1.0), min(pending, 1.0)], dtype=np.float32)
