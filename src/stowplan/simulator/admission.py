@@ -27,7 +27,8 @@ DEFAULT_NAMESPACE = "default"
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 DEFAULT_CLASS_ANNOTATION = "storageclass.kubernetes.io/is-default-class"
 _DEFAULT_CLASS = (DEFAULT_CLASS_ANNOTATION, "storageclass.beta.kubernetes.io/is-default-class")
-_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+_SYSTEM_CLASSES = {"system-cluster-critical": SYSTEM_CRITICAL_PRIORITY, "system-node-critical": 2_000_001_000}
 
 
 class Admission:

@@ -18,6 +18,7 @@ from stowplan.config.text import parse
 from stowplan.errors import InputError
 from stowplan.simulator.scenario.autoscaling import CompiledAutoscaler, compile_autoscaler
 from stowplan.simulator.scenario.churn import CompiledChurn, compile_churn
+from stowplan.simulator.scenario.descheduling import CompiledDescheduler, compile_descheduler
 from stowplan.simulator.scenario.failures import CompiledFailure, compile_failure
 from stowplan.simulator.scenario.fields import time_at
 from stowplan.simulator.scenario.pools import CompiledPool, compile_pool
@@ -62,6 +63,7 @@ class LoadedScenario(NamedTuple):
     failures: tuple[CompiledFailure, ...]
     """Of nodes."""
     autoscaler: CompiledAutoscaler | None
+    descheduler: CompiledDescheduler | None
 
     @property
     def name(self) -> str:
@@ -116,6 +118,7 @@ def compile_scenario(
         tuple(compile_churn(churn, f"$.churn[{index}]", problems) for index, churn in enumerate(spec.churn)),
         _failures(spec, problems, folder),
         None,
+        compile_descheduler(spec.descheduler, problems),
     )
     compiled = compiled._replace(
         autoscaler=compile_autoscaler(spec.autoscaler, problems, {pool.name: pool for pool in compiled.pools})
@@ -214,6 +217,8 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
     ]
     if scenario.horizon.time == math.inf and spec.autoscaler is not None:
         problems.add("$.until.time", "Required value: the autoscaler never ends")
+    elif scenario.horizon.time == math.inf and spec.descheduler is not None and spec.descheduler.to is None:
+        problems.add("$.until.time", "Required value: the descheduler never ends")
     elif scenario.horizon.time == math.inf:
         if endless:
             problems.add(f"$.workloads[{endless[0]}].arrivals", "never ends: set to, limit, or until.time")

@@ -13,6 +13,7 @@ from stowplan.config import KubeSchedulerConfiguration
 from stowplan.engine import Observer
 from stowplan.runtime import Registry
 from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.descheduler import Descheduler
 from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.input import InputOptions, read_input
 from stowplan.simulator.job_completion import JobCompletion
@@ -23,6 +24,7 @@ from stowplan.simulator.scaling import set_replicas
 from stowplan.simulator.scenario.arrival_driver import ArrivalDriver
 from stowplan.simulator.scenario.autoscaling import start_autoscaler
 from stowplan.simulator.scenario.churn import ChurnDriver
+from stowplan.simulator.scenario.descheduling import start_descheduler
 from stowplan.simulator.scenario.failures import FailureDriver, PodFailures, request_faults
 from stowplan.simulator.scenario.quantities import seconds_of
 from stowplan.simulator.scenario.reading import LoadedScenario, ReadFile, read_file
@@ -98,6 +100,10 @@ class ScenarioSimulation:
             start_autoscaler(
                 scenario.autoscaler, pools, self.simulation, self.node_lifecycle, self.streams, self._lives
             )
+        if scenario.descheduler is not None:
+            settings = scenario.descheduler.settings
+            descheduler = Descheduler(self.simulation, self.kubelet, self.node_lifecycle, settings)
+            start_descheduler(scenario.descheduler, descheduler, self.api_server, scenario.start)
 
     def _driver(self, workload: CompiledWorkload, trace: TraceLoader | None) -> ArrivalDriver | TraceDriver:
         controllers, start = self.simulation.controllers, self.scenario.start

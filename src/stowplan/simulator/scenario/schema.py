@@ -291,6 +291,50 @@ class AutoscalerSpec(ScenarioPart, frozen=True, kw_only=True):
     expire_after: Time = _flag("expireAfter", None)
 
 
+class LowNodeUtilizationSpec(ScenarioPart, frozen=True, kw_only=True):
+    """Evictions from overutilized nodes while there are underutilized ones. Requests are compared, in percent of
+    allocatable by resource: cpu, memory, pods, ephemeral-storage or an extended resource."""
+
+    thresholds: dict[str, float] = {}
+    """A node that exceeds none of these is underutilized."""
+    target_thresholds: dict[str, float] = msgspec.field(default={}, name="targetThresholds")
+    """A node that exceeds one of these is overutilized, and pods are evicted until it does not."""
+    number_of_nodes: int = msgspec.field(default=0, name="numberOfNodes")
+    """Nothing is evicted unless more nodes than this are underutilized."""
+
+
+class HighNodeUtilizationSpec(ScenarioPart, frozen=True, kw_only=True):
+    """Evictions from underutilized nodes, for schedulers that pack pods (MostAllocated)."""
+
+    thresholds: dict[str, float] = {}
+    """A node that exceeds none of these percentages is underutilized."""
+    number_of_nodes: int = msgspec.field(default=0, name="numberOfNodes")
+    """Nothing is evicted unless more nodes than this are underutilized."""
+
+
+class PodLifeTimeSpec(ScenarioPart, frozen=True, kw_only=True):
+    """Evictions of old pods."""
+
+    max_seconds: Time = msgspec.field(default=None, name="maxPodLifeTimeSeconds")
+    """Pods that are older are evicted, the oldest first."""
+
+
+class DeschedulerSpec(ScenarioPart, frozen=True, kw_only=True):
+    """A model of the descheduler, with the names of its strategies and limits."""
+
+    every: Time = "5m"
+    """Time between runs; the first is this long after `from`."""
+    from_: Time = msgspec.field(default=0, name="from")
+    to: Time = None
+    low: LowNodeUtilizationSpec | None = msgspec.field(default=None, name="LowNodeUtilization")
+    high: HighNodeUtilizationSpec | None = msgspec.field(default=None, name="HighNodeUtilization")
+    age: PodLifeTimeSpec | None = msgspec.field(default=None, name="PodLifeTime")
+    max_per_node: int | None = msgspec.field(default=None, name="maxNoOfPodsToEvictPerNode")
+    """Largest number of evictions from a node in a run."""
+    max_total: int | None = msgspec.field(default=None, name="maxNoOfPodsToEvictTotal")
+    """Largest number of evictions of a run."""
+
+
 class RecordSpec(ScenarioPart, frozen=True, kw_only=True):
     """What is recorded; does not change the run."""
 
@@ -358,5 +402,6 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     churn: tuple[ChurnSpec, ...] = ()
     failures: tuple[FailureSpec, ...] = ()
     autoscaler: AutoscalerSpec | None = None
+    descheduler: DeschedulerSpec | None = None
     record: RecordSpec = RecordSpec()
     expect: tuple[ExpectSpec, ...] = ()

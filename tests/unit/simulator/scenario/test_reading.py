@@ -37,6 +37,35 @@ def problems(*workloads: Any, **fields: Any) -> list[str]:
         ({"failures": [{"nodes": {"pool": "x"}, "at": 0}]}, 's.yaml: $.failures[0].nodes.pool: no pool named "x"'),
         ({"failures": [{"nodes": {}}]}, "s.yaml: $.failures[0]: expected one of at, mtbf and hazard"),
         ({"failures": [{"pods": {}, "fail": 2}]}, "s.yaml: $.failures[0].fail: must be between 0 and 1"),
+        ({"descheduler": {}}, "s.yaml: $.descheduler: Required value: one of LowNodeUtilization, HighNodeUtilization"),
+        (
+            {"descheduler": {"PodLifeTime": {}}},
+            "s.yaml: $.descheduler.PodLifeTime.maxPodLifeTimeSeconds: Required value",
+        ),
+        (
+            {"descheduler": {"PodLifetime": {}}},
+            's.yaml: $.descheduler.PodLifetime: unknown field (did you mean "PodLifeTime"?)',
+        ),
+        (
+            {"descheduler": {"HighNodeUtilization": {"thresholds": {"cpus": 20}}}},
+            's.yaml: $.descheduler.HighNodeUtilization.thresholds: Unsupported value: "cpus"',
+        ),
+        (
+            {"descheduler": {"HighNodeUtilization": {"thresholds": {"cpu": 120}}}},
+            "s.yaml: $.descheduler.HighNodeUtilization.thresholds.cpu: must be between 0 and 100",
+        ),
+        (
+            {"descheduler": {"LowNodeUtilization": {"thresholds": {"cpu": 60}, "targetThresholds": {"cpu": 50}}}},
+            "s.yaml: $.descheduler.LowNodeUtilization.thresholds.cpu: must not be larger than the target threshold",
+        ),
+        (
+            {"descheduler": {"LowNodeUtilization": {"thresholds": {"cpu": 6}, "targetThresholds": {"memory": 50}}}},
+            "s.yaml: $.descheduler.LowNodeUtilization.targetThresholds.cpu: Required value",
+        ),
+        (
+            {"descheduler": {"PodLifeTime": {"maxPodLifeTimeSeconds": 9}, "maxNoOfPodsToEvictTotal": -1}},
+            "s.yaml: $.descheduler.maxNoOfPodsToEvictTotal: must be 0 or more",
+        ),
         ({"record": {"every": 0}}, "s.yaml: $.record.every: must be greater than 0"),
         ({"nodes": {"trace": {"loader": "x", "path": "y"}}}, "s.yaml: $.nodes.trace: unknown trace loader"),
     ],
@@ -85,6 +114,10 @@ def test_a_run_without_an_end_is_refused() -> None:
     failing = [{"nodes": {}, "mtbf": "1d"}]
     assert problems(until={"drained": True}, failures=failing) == [
         "s.yaml: $.until.time: Required value: failures or churn never end"
+    ]
+    descheduler = {"PodLifeTime": {"maxPodLifeTimeSeconds": "1d"}}
+    assert problems(until={"drained": True}, descheduler=descheduler) == [
+        "s.yaml: $.until.time: Required value: the descheduler never ends"
     ]
 
 
