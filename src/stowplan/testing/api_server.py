@@ -29,6 +29,10 @@ class ApiServerSettings(NamedTuple):
     flags: tuple[str, ...]
 
 
+ETCD_QUOTA_BYTES = 8 << 30
+"""Room for an hour of hostile objects: etcd's default of 2 GiB counts revisions that are already compacted."""
+
+
 def etcd_flags(data: str, client_url: str, peer_url: str, settings: ApiServerSettings) -> list[str]:
     """One member that keeps its data in one folder."""
     flags = {
@@ -39,6 +43,7 @@ def etcd_flags(data: str, client_url: str, peer_url: str, settings: ApiServerSet
         "--initial-advertise-peer-urls": peer_url,
         "--initial-cluster": f"default={peer_url}",
         "--log-level": "warn",
+        "--quota-backend-bytes": ETCD_QUOTA_BYTES,
     }
     return [*(f"{flag}={value}" for flag, value in flags.items()), *([] if settings.durable else ["--unsafe-no-fsync"])]
 

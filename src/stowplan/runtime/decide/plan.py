@@ -171,7 +171,8 @@ class Plan(KeptBySlot[PlannedPod]):
         """The kept totals of the nodes, without the scores that are normalised over the feasible nodes."""
         index = nodes.index
         earned: Scores = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
-        return earned if self._node_score is None else earned + self._node_score[index]
+        earned += (self._node_ranks[index] >> TIE_BITS) - 1
+        return earned
 
     def nodes_allowed(self, allowed: Mask | None) -> Nodes:
         """The feasible nodes that are allowed. The same object until it differs."""
@@ -205,7 +206,7 @@ class Plan(KeptBySlot[PlannedPod]):
         nodes = self.nodes
         size = self._size = nodes.high
         view = self.profile.static_answers.view(self._node_plugins, state, pod)
-        self._node_ok, self._node_score = view.ok, view.score
+        self._node_ok = view.ok
         self._open_count = view.open
         # If node objects rule out most nodes, only the others are evaluated.
         self._open: Slots | None = view.slots if view.open * 2 < size else None

@@ -99,7 +99,6 @@ def _cancel_tasks(client: Any, worker: Future[None]) -> None:
 def _serve_dask(scheduler_address: str) -> None:
     """Serve a Dask scheduler as a worker until the scheduler ends."""
     distributed = _imported("distributed", "dask")
-    logging.getLogger("distributed").setLevel(logging.WARNING)
 
     async def serve() -> None:
         worker = distributed.Worker(
@@ -108,6 +107,7 @@ def _serve_dask(scheduler_address: str) -> None:
             host="127.0.0.1",
             dashboard=False,
             memory_limit=0,
+            silence_logs=logging.WARNING,
         )
         async with worker:
             await worker.finished()
