@@ -9,6 +9,7 @@ from tests.unit.bench.cluster.test_bound_pod_watch import HEAD, NoTls, server, t
 
 from stowplan.bench.cluster.binding_watch import BindingWatch, ObservedBinding, ObservedBindings
 from stowplan.testing import ControlPlane, KubeApi, SurroundingsError
+from stowplan.testing.waiting import wait_until
 
 __all__ = ["server"]
 
@@ -49,6 +50,7 @@ def test_a_watch_that_the_server_ends_is_resumed(server: tuple[socket.socket, st
     talk(listener, HEAD, frame("p-1", 57))
     with watch_at(url) as watch:
         again = talk(listener, HEAD)
+        wait_until(lambda: again, timeout=5.0, every=0.01)  # Before another thread accepts the next connection.
         last = talk(listener, HEAD + frame("p-2", 60) + frame("q-1", 61), go_on=close)
         watch.wait("p-", 2, timeout=5.0)
         assert [each.name for each in watch.bindings[:2]] == ["p-1", "p-2"]
