@@ -115,7 +115,9 @@ class PlaceEnv(ScenarioEnv[int]):
                 return
             if simulation.step():
                 continue
-            if not self._advance(until):
+            if not simulation.advance(until):
+                if until is not None:
+                    simulation.pass_time(until)
                 return
 
     def _asks(self, pod: Pod) -> bool:

@@ -16,7 +16,6 @@ from stowplan.gym.features import ClusterFeatures, Features
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Profile
 from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation, load_scenario
-from stowplan.simulator.simulation import Simulation
 
 Observation = dict[str, NDArray[Any]]
 Action = TypeVar("Action")
@@ -47,23 +46,16 @@ class ScenarioEnv(gymnasium.Env[Observation, Action]):
         number = self._scenario.spec.seed if seed is None else seed
         self._run = ScenarioSimulation(self._scenario, number, self._config, REGISTRY)
         self.simulation = self._run.simulation
-        vars(self.simulation)["advance"] = self._advance
+        self.simulation.on_time_passing = self._earn
         self._profile: Profile = next(iter(self.simulation.engine.profiles.values()))
         self._nodes = self._profile.cluster.nodes
         self._features = ClusterFeatures(self._profile.cluster)
         self._steps = 0
         self._earned = 0.0
 
-    def _advance(self, until: float | None = None) -> bool:
-        """Simulation.advance, which also adds to the reward: nothing changes up to the next deadline. Without one, time
-        passes up to `until`."""
-        clock = self.simulation.clock
-        before, rate = clock.now, self._rate()
-        moved = Simulation.advance(self.simulation, until)
-        if not moved and until is not None and until < math.inf:
-            clock.now = max(until, before)
-        self._earned += rate * (clock.now - before) / 3600
-        return moved
+    def _earn(self, seconds: float) -> None:
+        """Add to the reward the seconds that are about to pass."""
+        self._earned += self._rate() * seconds / 3600
 
     def _rate(self) -> float:
         """Reward per second while nothing happens."""

@@ -64,6 +64,8 @@ class Simulation:
         API server binds.
         """
         self.clock = VirtualClock(start)
+        self.on_time_passing: Callable[[float], None] | None = None
+        """Receives the seconds that are about to pass while nothing changes."""
         self.api_server = ApiServer(self.clock, faults, grace=grace, max_kept_events=max_kept_events)
         self.controllers = Controllers(self.api_server)
         self.engine = Engine(
@@ -149,7 +151,7 @@ class Simulation:
                 return
             if not self.advance(time):
                 if time < math.inf:
-                    self.clock.now = max(self.clock.now, time)
+                    self.pass_time(time)
                 return
 
     def _waits_for_time(self) -> bool:
@@ -164,6 +166,13 @@ class Simulation:
             self.settle()
         return busy
 
+    def pass_time(self, until: float) -> None:
+        """Set the clock to a time, unless that is over. Nothing changes in between."""
+        if until > self.clock.now:
+            if self.on_time_passing is not None:
+                self.on_time_passing(until - self.clock.now)
+            self.clock.now = until
+
     def advance(self, until: float | None = None) -> bool:
         """Advance to the next deadline; False if there is none up to `until`."""
         deadlines = [self.engine.next_deadline(), self.api_server.next_deadline()]
@@ -172,7 +181,7 @@ class Simulation:
         due = min((deadline for deadline in deadlines if deadline is not None), default=None)
         if due is None or (until is not None and due > until):
             return False
-        self.clock.now = max(self.clock.now, due)
+        self.pass_time(due)
         self.api_server.tick()
         while self._answers and self._answers[0][0] <= self.clock.now:
             _, _, request, outcome = heappop(self._answers)

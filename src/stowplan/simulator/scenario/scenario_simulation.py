@@ -129,14 +129,14 @@ class ScenarioSimulation:
                 self._pass_time(min(until, simulation.clock.now + self._cycle))
             elif not simulation.advance(until):
                 if until < math.inf:
-                    simulation.clock.now = max(simulation.clock.now, until)
+                    simulation.pass_time(until)
                 return
 
     def _pass_time(self, until: float) -> None:
         """Run everything but scheduling cycles up to a time."""
         while self.simulation.advance(until):
             pass
-        self.simulation.clock.now = until
+        self.simulation.pass_time(until)
 
     @property
     def finished(self) -> bool:
