@@ -27,6 +27,9 @@ log = logs.get(__name__)
 SLICE_SECONDS = 0.004
 """Time that cycles may run before the event loop handles its sockets."""
 
+CPU_CLOCK_SECONDS = 0.05
+"""Interval of readings of the CPU clock: a system call, on which the kernel may schedule another thread."""
+
 POLL_SECONDS = 0.02
 """Interval of checks for conditions without a notification."""
 
@@ -68,7 +71,7 @@ class SchedulingLoop:
         self._engine = engine
         self._cpu_clock = cpu_clock
         self._cpu_read = (0.0, -inf)
-        """A reading of the CPU clock, and its time: a system call, which is not worth making for each slice."""
+        """A recent reading of the CPU clock, and its time."""
         self._executor = executor
         self._caller = caller
         self._loop = loop
@@ -195,10 +198,10 @@ class SchedulingLoop:
         engine.tick()
         more = False
         if not self._unsynced and self._may_schedule():
-            now = monotonic()
-            until = now + SLICE_SECONDS
-            if now - self._cpu_read[1] > SLICE_SECONDS:
-                self._cpu_read = self._cpu_clock(), now
+            now = began = monotonic()
+            until = began + SLICE_SECONDS
+            if began - self._cpu_read[1] > CPU_CLOCK_SECONDS:
+                self._cpu_read = self._cpu_clock(), began
             engine.hold_time()
             for _ in range(MAX_WAITING_WRITES - self._executor.waiting):
                 more = engine.schedule_one()
@@ -206,11 +209,20 @@ class SchedulingLoop:
                     break
             engine.release_time()
             if now - until >= EXPENSIVE_ATTEMPT_SECONDS:
-                # The last attempt alone: the attempts before it ended before `until`. On a busy machine the thread may
-                # have waited for the processor, which no namespace is charged for.
-                engine.charge(min(now - until, self._cpu_clock() - self._cpu_read[0]))
+                # The last attempt alone: the attempts before it ended before `until`.
+                engine.charge(min(now - until, self._cpu_seconds(began, now)))
         self._flush()
         return more and self._executor.waiting < MAX_WAITING_WRITES
+
+    def _cpu_seconds(self, began: float, now: float) -> float:
+        """The least CPU time of a slice that the readings of the clock prove.
+
+        Time that the thread waited for the processor is not counted. Time that it was idle between the last reading
+        and the slice is deducted: an idle loop delays no other pod.
+        """
+        cpu, read = self._cpu_read
+        self._cpu_read = self._cpu_clock(), now
+        return self._cpu_read[0] - cpu - (began - read)
 
     def _flush(self) -> None:
         while instructions := self._engine.take():

@@ -390,6 +390,37 @@ def test_pods_that_burn_time_leave_the_loop_to_others(monkeypatch: pytest.Monkey
     assert len(tried) == 80
 
 
+def test_an_expensive_attempt_is_charged_by_an_older_reading_of_the_cpu_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, readings = Clock(1000.0), []
+    engine = Engine(default_configuration(), REGISTRY, clock=clock, rng=random.Random(0), max_namespace_share=0.2)
+    charged: list[float] = []
+    schedule_one = engine.schedule_one
+
+    def cpu_clock() -> float:
+        readings.append(clock.now)
+        return clock.now
+
+    def slowly() -> bool:
+        clock.now += 1.0 if engine.queue_counts()["active"] else 0.001
+        return schedule_one()
+
+    monkeypatch.setattr(scheduling_loop, "monotonic", clock)
+    monkeypatch.setattr(engine, "schedule_one", slowly)
+    monkeypatch.setattr(engine, "charge", charged.append)
+
+    async def steps(host: SchedulingLoop, executor: FakeExecutor) -> None:
+        all_there(host)
+        for _ in range(20):
+            host.wake()
+            await asyncio.sleep(0)
+        assert len(readings) == 1
+        host.put(KINDS["Pod"], items("Pod", pod("p")))
+        await until(lambda: executor.bound == {"p": "n"})
+
+    scheduling(steps, engine=engine, clock=clock, cpu_clock=cpu_clock)
+    assert charged == [pytest.approx(1.0 - scheduling_loop.SLICE_SECONDS)]
+
+
 def test_no_namespace_is_charged_for_time_without_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(1000.0)
     engine = Engine(default_configuration(), REGISTRY, clock=clock, rng=random.Random(0), max_namespace_share=0.2)
