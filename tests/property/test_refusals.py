@@ -169,3 +169,21 @@ def test_many_equal_pods_are_refused_in_few_steps() -> None:
         host.settle()
     assert (steps, host.engine.cycles - cycles) == (1, 50)
     assert {info.attempts for info in host.engine.queued_pods("unschedulable")} == {10}
+
+
+def test_equal_pods_are_refused_in_one_step_after_one_of_them_is_bound() -> None:
+    fillers = [pod(f"f{number}", on="n", requests={"cpu": "10m"}) for number in range(10)]
+    running = [pod(f"r{number}", on="n", requests={"cpu": "1"}) for number in range(2)]
+    host = Host(node("n", cpu=2.1), *running, *fillers)
+    host.put(*(pod(f"w{number}", requests={"cpu": "1"}) for number in range(50)))
+    host.schedule()
+    for number in range(8):
+        host.delete(host.pod(f"f{number}"))
+        host.advance(12.0)
+    steps, cycles = 0, host.engine.cycles
+    host.delete(host.pod("r0"))
+    while host.engine.schedule_one():
+        steps += 1
+        host.settle()
+    assert (steps, host.engine.cycles - cycles) == (2, 50)
+    assert len(list(host.engine.queued_pods("unschedulable"))) == 49

@@ -35,7 +35,18 @@ SlotFilter = Callable[[int], Status | None]
 class KeptRefusal:
     """The refusal of one template, brought up to date by `recall`."""
 
-    __slots__ = ("_by_slot", "_decision", "_filters", "_position", "_profile", "_searched", "_stamp", "exact", "used")
+    __slots__ = (
+        "_by_slot",
+        "_decision",
+        "_filters",
+        "_position",
+        "_profile",
+        "_searched",
+        "_stamp",
+        "exact",
+        "has_feasible_node",
+        "used",
+    )
 
     def __init__(self, profile: Profile, decision: Decision, diagnosis: Diagnosis) -> None:
         self._profile = profile
@@ -55,10 +66,14 @@ class KeptRefusal:
         if self.exact:
             self._searched = len(nodes_where_preemption_might_help(diagnosis))
             self._by_slot = False
+        self.has_feasible_node = False
+        """Whether the last recall found a node that is feasible now: once a pod has taken it, the refusal may hold
+        again."""
         self.used = 0
 
     def recall(self, pod: Pod) -> Decision | None:
         """The decision about a pod of the template, if it is a refusal again; None if only a new decision shows it."""
+        self.has_feasible_node = False
         if self._stamp != _stamp(self._profile):
             return None
         log = self._profile.cluster.nodes.log
@@ -68,6 +83,7 @@ class KeptRefusal:
                 return None
             try:
                 if not self._repair(set(log.slots[-behind:])):
+                    self.has_feasible_node = True
                     return None
             except CycleError:
                 return None
@@ -125,7 +141,7 @@ class RefusalMemory:
         self._turn = refusal.used = self._turn + 1
         known = refusal.exact or not self._profile.may_preempt(pod)
         decision = refusal.recall(pod) if known else None
-        if decision is None:
+        if decision is None and not (known and refusal.has_feasible_node):
             del self.by_template[pod.template]
         return decision
 
