@@ -67,6 +67,13 @@ A_USES_4 = [running(f"a{i}", "a", 2) for i in range(2)]
         ({"a": {"max": {"cpu": "6"}}, "b": quota(20)}, 2, ""),  # No memory is requested.
         ({"a": {"min": {"cpu": "4"}}}, 1, MORE_THAN_MIN),
         ({"a": {}}, 1, MORE_THAN_MIN),  # Nothing is guaranteed.
+        ({"a": {"max": {}}, "b": quota(20)}, 1, MORE_THAN_MAX),  # A list without entries is not an absent one.
+        ({"a": {"min": {"cpu": "9"}, "max": {"memory": "1Gi"}}}, 1, MORE_THAN_MAX),
+        ({"a": quota(10, 3)}, 0, MORE_THAN_MAX),  # What runs already is above the max: nothing more.
+        ({"a": {**quota(9), "max": {"cpu": "9", "memory": "9Gi", "pods": "0"}}}, 1, ""),  # Pods are not counted.
+        ({"a": quota(-5), "b": quota(12)}, 3, ""),  # Together 7.
+        ({"a": quota(-5), "b": quota(12)}, 4, MORE_THAN_MIN),
+        ({"a": quota(9, -1)}, 1, MORE_THAN_MAX),
     ],
 )
 def test_pre_filter(quotas: dict[str, Json], cpu: int, expected: str) -> None:
@@ -80,6 +87,43 @@ def test_resources_that_a_max_does_not_list() -> None:
     assert refusal(world(quotas), item) == MORE_THAN_MAX.format("a/p", "a")
     assert refusal(world(quotas, args={"unlistedMax": "Unlimited"}), item) == ""
     assert refusal(world(quotas), scalar) == ""
+
+
+def test_scalar_resources_that_a_min_does_not_list_are_not_guaranteed() -> None:
+    item = pod("p", namespace="a", requests={"example.com/gpu": "1"})
+    assert refusal(world({"a": quota(5)}), item) == MORE_THAN_MIN.format("a/p", "a")
+    guaranteed = {"min": {"cpu": "5", "memory": "1Gi", "example.com/gpu": "1"}}
+    assert refusal(world({"a": quota(5), "b": guaranteed}), item) == ""  # Borrowed from b.
+    limited = {**guaranteed, "max": {"cpu": "5", "memory": "1Gi", "example.com/gpu": "0"}}
+    assert refusal(world({"a": limited}), item) == MORE_THAN_MAX.format("a/p", "a")
+
+
+def test_the_request_is_the_larger_of_containers_and_init_containers_with_overhead() -> None:
+    made = world({"a": quota(9, 4)})
+
+    def item(init: str, overhead: str) -> Json:
+        containers = [{"name": f"c{i}", "image": "i", "resources": {"requests": {"cpu": "1"}}} for i in range(2)]
+        starting = [{"name": "i", "image": "i", "resources": {"requests": {"cpu": init}}}]
+        return pod("p", namespace="a", containers=containers, initContainers=starting, overhead={"cpu": overhead})
+
+    assert refusal(made, item("1", "2")) == ""  # 2 + 2
+    assert refusal(made, item("3", "1")) == ""  # 3 + 1
+    assert refusal(made, item("3", "2")) == MORE_THAN_MAX.format("a/p", "a")
+    assert refusal(made, item("1", "3")) == MORE_THAN_MAX.format("a/p", "a")
+
+
+def test_reserved_pods_are_used_until_they_finish_or_go() -> None:
+    made = world({"a": quota(9, 4)})
+    text = MORE_THAN_MAX.format("a/p", "a")
+    first = made.pod(pod("first", namespace="a", requests={"cpu": "3"}))
+    made.cluster.assume(first, "n0")
+    assert refusal(made, wanted("a", 2)) == text
+    made.cluster.forget(first)
+    assert refusal(made, wanted("a", 2)) == ""
+    made.add_pod(running("r0", "a", 3))
+    assert refusal(made, wanted("a", 2)) == text
+    made.cluster.remove_pod(made.pod(running("r0", "a", 3)).uid)
+    assert refusal(made, wanted("a", 2)) == ""
 
 
 def test_nominated_pods_count() -> None:
@@ -210,6 +254,37 @@ def test_reprieved_pods_must_leave_room_in_the_quota() -> None:
     pods = [running("b0", "b", 2, "n0"), running("b1", "b", 2, "n0")]
     made = world({"a": quota(2), "b": quota(2)}, *pods)
     assert victims(made, wanted("a", 2)) == (["b/b1"], "")
+
+
+def test_the_max_holds_after_the_evictions() -> None:
+    """a may use 3 and would use 4: its own pod of lower priority is not enough, whatever leaves."""
+    pods = [running("a0", "a", 1), running("a1", "a", 2, priority=10)]
+    made = world({"a": quota(1, 3), "b": quota(9)}, *pods)
+    assert victims(made, wanted("a", 2, priority=5)) == (
+        [],
+        "0/1 nodes are available: 1 global quota max exceeded.",
+    )
+    # 1 core more: a0 leaves, and 2 + 1 are not above 3.
+    assert victims(made, wanted("a", 1, priority=5))[0] == ["a/a0"]
+
+
+def test_pods_that_never_preempt() -> None:
+    borrowed = [running(f"b{i}", "b", 2) for i in range(5)]
+    made = world({"a": quota(6), "b": quota(4)}, *borrowed)
+    item = wanted("a", 3, preemptionPolicy="Never")
+    assert victims(made, item)[1].endswith("not eligible due to preemptionPolicy=Never.")
+
+
+def test_equal_priority_is_no_victim_within_a_namespace() -> None:
+    made = world({"a": quota(4), "b": quota(6)}, running("a0", "a", 8, priority=5), running("b0", "b", 2))
+    assert victims(made, wanted("a", 2, priority=5))[0] == []
+    assert victims(made, wanted("a", 2, priority=6))[0] == ["a/a0"]
+
+
+def test_a_namespace_at_its_min_is_not_reclaimed_from() -> None:
+    pods = [running("b0", "b", 4), running("c0", "c", 6)]
+    made = world({"a": quota(6), "b": quota(4)}, *pods)  # c has no quota, and its pods are not victims.
+    assert victims(made, wanted("a", 3))[1].endswith("No victims found on node n0 for preemptor pod p.")
 
 
 def test_a_terminating_victim_on_the_nominated_node_is_awaited() -> None:

@@ -97,6 +97,17 @@ ZONES = [zone(0, cpu="4", memory="8Gi", gpu="1"), zone(1, cpu="6", memory="4Gi",
         ("pod", [cores("4", **{"hugepages-2Mi": "2Mi"})], True, "cannot align pod"),  # Native, and no zone lists it.
         ("pod", [cores("4", **{"ephemeral-storage": "1Gi"})], True, ""),
         ("pod", [{}], False, ""),
+        ("pod", [cores("4", "8Gi", **{GPU: "1"})], True, ""),  # Exactly what zone 0 has.
+        ("pod", [cores("4001m")], True, ""),  # Zone 1.
+        ("pod", [cores("4001m", "5Gi")], True, "cannot align pod"),
+        ("pod", [cores("1", "5Gi", **{GPU: "2"})], True, "cannot align pod"),  # Memory in zone 0, GPUs in zone 1.
+        ("pod", [cores("1", "5Gi", **{GPU: "2"})], False, ""),  # Burstable: only the GPUs are aligned.
+        ("container", [cores("1", "5Gi", **{GPU: "2"})], True, "cannot align container"),
+        ("container", [cores("4"), cores("6"), cores("1")], True, "cannot align container"),  # Nothing is left.
+        ("pod", [{GPU: "0"}], False, ""),  # An amount of 0 is not aligned.
+        ("pod", [{"example.com/none": "0"}], False, ""),
+        ("pod", [{"hugepages-2Mi": "2Mi"}], False, ""),  # Best effort, and native.
+        ("pod", [cores("1", **{"hugepages-2Mi": "2Mi"})], False, "cannot align pod"),
     ],
 )
 def test_filter(scope: str, requests: list[Json], guaranteed: bool, expected: str) -> None:
@@ -116,6 +127,70 @@ def test_init_containers() -> None:
     overhead = pod("p", overhead={"cpu": "3"}, containers=containers(cores("4")))
     assert refusals(made, overhead) == {}
     assert refusals(topology_world(ZONES, strict("pod")), overhead) == {"n": "cannot align pod"}
+
+
+def test_init_containers_give_back_what_they_take() -> None:
+    """In scope container, each is aligned alone; in scope pod, the larger of containers and init containers counts."""
+    init = [{**each, "name": f"i{i}"} for i, each in enumerate(containers(cores("6"), cores("6")))]
+    small = pod("p", initContainers=init, containers=containers(cores("4"), cores("2")))
+    assert refusals(topology_world(ZONES), small) == {}
+    assert refusals(topology_world(ZONES, strict("pod")), small) == {}
+    large = pod("p", initContainers=init, containers=containers(cores("4"), cores("3")))
+    assert refusals(topology_world(ZONES), large) == {}
+    assert refusals(topology_world(ZONES, strict("pod")), large) == {"n": "cannot align pod"}
+
+
+def test_a_single_zone_is_the_whole_node() -> None:
+    one = [zone(0, cpu="10", memory="12Gi", gpu="3")]
+    for scope, text in (("pod", "cannot align pod"), ("container", "cannot align container")):
+        made = topology_world(one, strict(scope))
+        assert refusals(made, pod("p", containers=containers(cores("4"), cores("6")))) == {}
+        assert refusals(made, pod("p", containers=containers(cores("4"), cores("7")))) == {"n": text}
+
+
+def test_a_report_without_zones_has_room_for_nothing_that_is_aligned() -> None:
+    made = topology_world([])
+    assert refusals(made, pod("p", containers=containers(cores("1")))) == {"n": "cannot align container"}
+    assert refusals(made, pod("p", containers=containers({GPU: "1"}, guaranteed=False))) == {}  # No zone lists it.
+    assert refusals(made, pod("p", containers=containers({}, guaranteed=False))) == {}
+
+
+@pytest.mark.parametrize(("number", "fits"), [(0, True), (63, True), (64, True), (65, False), (999, False)])
+def test_ids_of_zones(number: int, fits: bool) -> None:
+    made = topology_world([zone(number, cpu="4", memory="8Gi")])
+    assert (refusals(made, pod("p", containers=containers(cores("1")))) == {}) == fits
+
+
+@pytest.mark.parametrize(
+    ("policies", "settings", "requests", "expected"),
+    [
+        # Zones of 4 and 6 cores: two containers of 4 fit in scope container only.
+        (["SingleNUMANodePodLevel"], [], [cores("4"), cores("4")], "cannot align pod"),
+        (["SingleNUMANodeContainerLevel"], [], [cores("4"), cores("4")], ""),
+        (["SingleNUMANodePodLevel"], attributes(topologyManagerScope="container"), [cores("4"), cores("4")], ""),
+        (
+            ["SingleNUMANodePodLevel"],
+            attributes(topologyManagerScope="node"),
+            [cores("4"), cores("4")],
+            "cannot align pod",
+        ),
+        # Only the first policy counts.
+        (["BestEffort", "SingleNUMANodePodLevel"], [], [cores("7")], ""),
+        (
+            ["BestEffortPodLevel"],
+            attributes(topologyManagerPolicy="single-numa-node"),
+            [cores("7")],
+            "cannot align pod",
+        ),
+        (["Unknown"], [], [cores("7")], ""),
+        # Container is the default.
+        ([], attributes(topologyManagerPolicy="single-numa-node"), [cores("4"), cores("4")], ""),
+    ],
+)
+def test_scopes(policies: list[str], settings: list[Json], requests: list[Json], expected: str) -> None:
+    made = topology_world(ZONES)
+    made.put(KIND, name="n", zones=ZONES, topologyPolicies=policies, attributes=settings)
+    assert refusals(made, pod("p", containers=containers(*requests))) == ({"n": expected} if expected else {})
 
 
 @pytest.mark.parametrize(
@@ -185,6 +260,15 @@ SCORED_ZONES = [zone(0, cpu="4", memory="8Gi"), zone(1, cpu="8", memory="4Gi")]
         # Fractions 0.5 and 0.25: variance 0.03125. Zone 1 has the same.
         ({"type": "BalancedAllocation"}, "pod", [cores("2", "2Gi")], 96),
         ({"type": "BalancedAllocation"}, "pod", [cores("9", "9Gi")], 0),
+        # Zone 0: 5/4 is above 1, so 0, which does not count. Zone 1: 5/8 and 1/4 have variance 0.0703.
+        ({"type": "BalancedAllocation"}, "pod", [cores("5", "1Gi")], 92),
+        # All of zone 0: 0. In zone 1 cpu (8-4)/8 = 50, memory is too little: 0. The mean is 25.
+        ({"type": "LeastAllocated"}, "pod", [cores("4", "8Gi")], 25),
+        # MostAllocated: zone 0 100 and 100; zone 1 50 and 0. The lower one: 25.
+        ({"type": "MostAllocated"}, "pod", [cores("4", "8Gi")], 25),
+        ({"type": "MostAllocated"}, "pod", [cores("1m", "1Gi")], 18),  # A core: zone 0 25 and 12, zone 1 12 and 25.
+        # Resources without a weight have weight 1, as cpu and memory have by default.
+        ({"resources": [{"name": "cpu", "weight": 3}]}, "pod", [cores("2", "2Gi")], 56),
         # (62 + 75) / 2: the second container: (75 + 87) / 2 = 81 and (87 + 75) / 2 = 81.
         ({"type": "LeastAllocated"}, "container", [cores("2", "2Gi"), cores("1", "1Gi")], 71),
     ],
@@ -201,6 +285,27 @@ def test_scores_of_other_pods_and_nodes() -> None:
     one = {"scoringStrategy": {"type": "BalancedAllocation"}}
     single = [zone(0, cpu="4", memory="8Gi")]
     assert scored(topology_world(single, strict("pod"), one), pod("p", containers=containers(cores("2", "4Gi")))) == 100
+
+
+def test_scores_of_init_containers_and_of_resources_that_a_zone_lacks() -> None:
+    made = topology_world(SCORED_ZONES)
+    init = [{**containers(cores("1", "1Gi"))[0], "name": "i"}]
+    item = pod("p", initContainers=init, containers=containers(cores("2", "2Gi")))
+    assert scored(made, item) == 71  # The mean of 81 and 62, rounded down.
+    # No zone has a GPU: (50 + 75 + 0) / 3 and (75 + 50 + 0) / 3.
+    assert scored(made, pod("p", containers=containers(cores("2", "2Gi", **{GPU: "1"})))) == 41
+    balanced = topology_world(SCORED_ZONES, args={"scoringStrategy": {"type": "BalancedAllocation"}})
+    # A resource that a zone lacks counts as all of it: 0.5, 0.25 and 1 have variance 0.1458.
+    assert scored(balanced, pod("p", containers=containers(cores("2", "2Gi", **{GPU: "1"})))) == 85
+
+
+def test_scores_of_nodes_that_are_not_fresh() -> None:
+    made = topology_world([], args={"discardReservedNodes": True})
+    report(made, cpu="8")
+    item = pod("p", containers=containers(cores("2")))
+    assert scored(made, item) > 0
+    place(made, "a")
+    assert scored(made, item) == 0
 
 
 FOUR = [
@@ -238,6 +343,14 @@ def test_the_number_of_zones_of_the_kubelet_scales_the_score() -> None:
     settings = attributes(topologyManagerPolicy="none", topologyManagerScope="pod", topologyManagerMaxNUMANodes="4")
     made = topology_world(FOUR, settings, LEAST_NUMA)
     assert scored(made, pod("p", containers=containers(cores("5")))) == 100 - 2 * 25 + 12
+
+
+@pytest.mark.parametrize(("given", "share"), [("1", 12), ("0", 12), ("-4", 12), ("x", 12), ("2", 50), ("1025", 0)])
+def test_numbers_of_zones(given: str, share: int) -> None:
+    """More than 1 and at most 1024; 8 otherwise."""
+    settings = attributes(topologyManagerScope="pod", topologyManagerMaxNUMANodes=given)
+    made = topology_world(FOUR, settings, LEAST_NUMA)
+    assert scored(made, pod("p", containers=containers(cores("4")))) == 100 - share + share // 2
 
 
 def test_a_number_of_zones_without_bounds_is_the_largest_one() -> None:

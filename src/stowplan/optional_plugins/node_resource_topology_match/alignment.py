@@ -15,6 +15,7 @@ from stowplan.optional_plugins.base.requests import Amounts, amounts, effective_
 from stowplan.optional_plugins.node_resource_topology_match.topology import POD_SCOPE, NodeTopology
 
 _ALWAYS_ALLOCATABLE = ("cpu", "memory", "ephemeral-storage")
+_NOT_NUMA = ("ephemeral-storage", "storage")
 
 CANNOT_ALIGN_POD = "cannot align pod"
 CANNOT_ALIGN_CONTAINER = "cannot align container"
@@ -87,7 +88,7 @@ def fitting_zone(
         if name not in allocatable and name not in _ALWAYS_ALLOCATABLE:
             return None
         listing = [zone for zone, available in zones.items() if name in available]
-        if not listing and (name == "ephemeral-storage" or not is_native(name)):
+        if not listing and (name in _NOT_NUMA or not is_native(name)):
             continue
         enough = {zone for zone in listing if is_shared(name, qos) or zones[zone][name] >= amount}
         fitting = enough if fitting is None else fitting & enough

@@ -19,7 +19,7 @@ FINGERPRINT = "nodeTopologyPodsFingerprint"
 FINGERPRINT_METHOD = "nodeTopologyPodsFingerprintMethod"
 FINGERPRINT_ANNOTATION = "topology.node.k8s.io/fingerprint"
 MAX_NUMA_NODES_LIMIT = 1024
-MAX_ZONES = 64
+MAX_ZONE_ID = 64
 _DEFAULT_MAX_NUMA_NODES = 8
 _MAX_DIGITS = 9
 _POLICIES = ("none", "best-effort", "restricted", SINGLE_NUMA_NODE)
@@ -92,7 +92,7 @@ def parse_topology(item: api.NodeResourceTopology) -> NodeTopology:
 
 def _zone_id(name: str) -> int | None:
     match = _ZONE_NAME.fullmatch(name)
-    return int(match[1]) if match is not None and int(match[1]) < MAX_ZONES else None
+    return int(match[1]) if match is not None and int(match[1]) <= MAX_ZONE_ID else None
 
 
 def _available(zone: api.TopologyZone, problems: list[str]) -> Amounts:

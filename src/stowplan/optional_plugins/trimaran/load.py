@@ -6,7 +6,6 @@ Upstream: github.com/paypal/load-watcher/pkg/watcher (WatcherMetrics)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +14,8 @@ from stowplan.errors import InputError
 
 CPU, MEMORY = "CPU", "Memory"
 AVERAGE, DEVIATION, LATEST = "AVG", "STD", "Latest"
+MAX_PERCENT = 10_000
+"""A value above it is not a percentage. Above 100, a node is measured as busier than its capacity allows."""
 
 
 class LoadError(InputError):
@@ -84,16 +85,16 @@ def decode_watcher_metrics(body: bytes) -> LoadSnapshot:
 
 
 def snapshot_of(metrics: Mapping[str, Iterable[Metric]], window_end: float) -> LoadSnapshot:
-    """The snapshot of metrics by node. Values that are negative or not finite are left out."""
+    """The snapshot of metrics by node. Values that are not percentages are left out."""
     rejected: list[str] = []
     nodes: dict[str, NodeLoad] = {}
     for name, listed in metrics.items():
         good = []
         for metric in listed:
-            if isfinite(metric.value) and metric.value >= 0:
+            if 0 <= metric.value <= MAX_PERCENT:
                 good.append(metric)
             else:
-                rejected.append(f"{name} {metric.type} {metric.operator} {metric.value}")
+                rejected.append(f"{name} {metric.type} {metric.operator} {metric.value:g}")
         nodes[name] = NodeLoad(_packing_cpu(good), _usage(good, CPU), _usage(good, MEMORY))
     text = f"{rejected[0]}, {len(rejected)} in all" if rejected else ""
     return LoadSnapshot(nodes, window_end, text)

@@ -5,15 +5,26 @@ Upstream: github.com/paypal/load-watcher/pkg/watcher/internal/metricsprovider
 
 from __future__ import annotations
 
+import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Mapping
-from http.client import HTTPException, HTTPResponse
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from http.client import (
+    BadStatusLine,
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    RemoteDisconnected,
+)
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import msgspec
 
@@ -34,8 +45,9 @@ from stowplan.optional_plugins.trimaran.load import (
 )
 
 FETCH_TIMEOUT_SECONDS = 10.0
-BODY_TIMEOUT_SECONDS = 30.0
+REPLY_TIMEOUT_SECONDS = 30.0
 _PART_BYTES = 1 << 16
+_MAX_SHOWN_CHARACTERS = 100
 MAX_BODY_BYTES = 64 << 20
 _PROMETHEUS_WINDOW = "15m"
 _PROMETHEUS_METRICS = {CPU: "instance:node_cpu:ratio", MEMORY: "instance:node_memory_utilisation:ratio"}
@@ -61,33 +73,88 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
+class _Connections(HTTPHandler, HTTPSHandler):
+    """Makes the connections of a request, and remembers them."""
+
+    def __init__(self, tls: ssl.SSLContext | None) -> None:
+        super().__init__()
+        self._tls = tls
+        self.made: list[HTTPConnection] = []
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(self._connect, HTTPConnection), req)
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(partial(self._connect, partial(HTTPSConnection, context=self._tls)), req)
+
+    def _connect(self, kind: Callable[..., HTTPConnection], host: str, **options: Any) -> HTTPConnection:
+        self.made.append(kind(host, **options))
+        return self.made[-1]
+
+
 def get(request: Fetch) -> bytes:
     """The body of a reply. Raises LoadError with one line."""
-    opener = build_opener(_NoRedirects, HTTPSHandler(context=request.tls))
+    connections = _Connections(request.tls)
+    opener = build_opener(_NoRedirects, connections)
     try:
-        with opener.open(Request(request.url, headers=dict(request.headers)), timeout=FETCH_TIMEOUT_SECONDS) as reply:
+        with (
+            _deadline(connections.made),
+            opener.open(Request(request.url, headers=dict(request.headers)), timeout=FETCH_TIMEOUT_SECONDS) as reply,
+        ):
             return _body(reply)
     except HTTPError as problem:
-        raise LoadError(f"{problem.code} {problem.reason}") from problem
+        raise LoadError(f"{problem.code} {problem.reason}"[:_MAX_SHOWN_CHARACTERS]) from problem
     except URLError as problem:
         reason = problem.reason
         raise LoadError(os_error_text(reason) if isinstance(reason, OSError) else str(reason)) from problem
+    except BadStatusLine as problem:
+        if isinstance(problem, RemoteDisconnected):
+            raise LoadError(str(problem)) from problem
+        raise LoadError(f"not HTTP: {problem.line[:_MAX_SHOWN_CHARACTERS]!r}") from problem
     except (OSError, HTTPException, ValueError) as problem:
         text = os_error_text(problem) if isinstance(problem, OSError) else str(problem)
         raise LoadError(text or type(problem).__name__) from problem
 
 
+@contextmanager
+def _deadline(made: list[HTTPConnection]) -> Iterator[None]:
+    """Ends a reply whose header or body takes too long; the timeout of the socket is that of one part."""
+    is_over = threading.Event()
+
+    def end() -> None:
+        is_over.set()
+        for connection in made:
+            if (sock := connection.sock) is not None:
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(REPLY_TIMEOUT_SECONDS, end)
+    timer.daemon = True
+    timer.start()
+    late = LoadError(f"the reply takes longer than {REPLY_TIMEOUT_SECONDS:g} s")
+    try:
+        yield
+    except Exception as problem:
+        if is_over.is_set():
+            raise late from problem
+        raise
+    finally:
+        timer.cancel()
+    if is_over.is_set():
+        raise late
+
+
 def _body(reply: HTTPResponse) -> bytes:
-    """The body, within bounds of size and time; the timeout of the socket is that of one part."""
+    """The body, within bounds of size and time."""
     parts: list[bytes] = []
-    size, deadline = 0, time.monotonic() + BODY_TIMEOUT_SECONDS
+    size, deadline = 0, time.monotonic() + REPLY_TIMEOUT_SECONDS
     while part := reply.read1(_PART_BYTES):
         parts.append(part)
         size += len(part)
         if size > MAX_BODY_BYTES:
             raise LoadError(f"the reply is larger than {MAX_BODY_BYTES >> 20} MiB")
         if time.monotonic() > deadline:
-            raise LoadError(f"the reply takes longer than {BODY_TIMEOUT_SECONDS:g} s")
+            raise LoadError(f"the reply takes longer than {REPLY_TIMEOUT_SECONDS:g} s")
     return b"".join(parts)
 
 

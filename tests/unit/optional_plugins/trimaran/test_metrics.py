@@ -127,7 +127,7 @@ def server() -> Iterator[str]:
 
 
 def test_a_slow_reply_is_given_up(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "BODY_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(sources, "REPLY_TIMEOUT_SECONDS", 0.1)
     with pytest.raises(LoadError, match=r"^the reply takes longer than 0\.1 s$"):
         get(Fetch(f"{server}/slow", {}, None))
 
@@ -247,6 +247,10 @@ def test_faults_are_one_line_each_and_keep_the_former_metrics(lines: Callable[[]
             "no metrics are of a node of the cluster: the first are of '10.0.0.1'",
         ),
         (watcher_json({"n": [{"type": "CPU", "operator": "AVG", "value": -5}]}, 1000), "not percentages are ignored"),
+        (
+            watcher_json({"n": [{**CPU_50, "value": 1e300}]}, 1000),
+            "not percentages are ignored: n CPU AVG 1e+300, 1 in",
+        ),
         (watcher_json({}, 1000), "the source has no metrics of nodes"),
         (watcher_json({"n": [CPU_50]}, 699), "the metrics are too old to be used"),
     ],
@@ -259,6 +263,124 @@ def test_doubtful_metrics_are_one_line(reply: bytes, text: str, lines: Callable[
     collector.read()
     (line,) = lines()
     assert text in line
+
+
+REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+LYING = {
+    "nothing": (b"", "Remote end closed connection without response"),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n", r"not HTTP: 'SSH-2.0-OpenSSH_9.6\r\n'"),
+    "a long line": (b"x" * 60000 + b"\n", "not HTTP: 'xxx"),
+    "a long reason": (b"HTTP/1.1 500 " + b"x" * 60000 + b"\r\n\r\n", "500 xxx"),
+    "an empty body": (REPLY + b"\r\n", "not load-watcher's JSON: Input data was truncated"),
+    "a page": (REPLY + b"\r\n<!DOCTYPE html><html>Sign in</html>", "not load-watcher's JSON: "),
+    "half a body": (REPLY + b"Content-Length: 99\r\n\r\n{", "not load-watcher's JSON: "),
+    "NaN": (REPLY + b'\r\n{"data": {"NodeMetricsMap": {"n": {"metrics": [{"value": NaN}]}}}}', "not load-watcher's"),
+    "a redirect": (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n", "302 Found"),
+    "a redirect without an address": (b"HTTP/1.1 307 Temporary Redirect\r\n\r\n", "307 Temporary Redirect"),
+    "many headers": (REPLY + b"X-A: b\r\n" * 200 + b"\r\n", "got more than 100 headers"),
+}
+ENDLESS = {
+    "an endless body": (REPLY + b"\r\n", b"[" * 60000, "the reply is larger than 1 MiB"),
+    "a body that drips": (REPLY + b"\r\n", b"[", "the reply takes longer than 0.3 s"),
+    "a header that drips": (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x", "the reply takes longer than 0.3 s"),
+    "silence": (b"", b"", "timed out"),
+}
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[bytes, bytes | None], str]]:
+    """Starts servers that send the first bytes, then the second ones again and again."""
+    ended = threading.Event()
+    listening: list[socket.socket] = []
+
+    def start(first: bytes, again: bytes | None) -> str:
+        server = socket.create_server(("127.0.0.1", 0))
+        listening.append(server)
+
+        def serve() -> None:
+            with suppress(OSError), server.accept()[0] as peer:
+                peer.recv(1 << 16)
+                peer.sendall(first)
+                while again is not None and not ended.wait(0 if len(again) > 1 else 0.02):
+                    peer.sendall(again)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+    yield start
+    ended.set()
+    for server in listening:
+        server.close()
+
+
+@pytest.mark.parametrize("what", [*LYING, *ENDLESS])
+def test_an_endpoint_that_lies_is_one_line(
+    what: str,
+    answering: Callable[[bytes, bytes | None], str],
+    lines: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sources, "REPLY_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(sources, "FETCH_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(sources, "MAX_BODY_BYTES", 1 << 20)
+    first, again, text = (*ENDLESS[what],) if what in ENDLESS else (LYING[what][0], None, LYING[what][1])
+    args = TrimaranArgs(watcher_address=answering(first, again)).completed()
+    load = LoadSource(args, None, lambda: CAPACITIES)
+    collector = LoadCollector(load, live=False, max_age_seconds=0, knows=["n"].__contains__)
+    assert collector.latest(lambda: 1000.0) is None
+    assert collector.latest(lambda: 1000.0) is None
+    (line,) = lines()
+    assert line.startswith("Load metrics: ")
+    assert text in line
+    assert "\n" not in line
+    assert len(line) < 250
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf", "-0.5", "1e300"])
+def test_values_of_prometheus_that_are_not_percentages(value: str) -> None:
+    def fetch(request: Fetch) -> bytes:
+        shown = "0.25" if "memory" in request.url else value
+        result = [{"metric": {"instance": "n"}, "value": [1, shown]}]
+        return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}}).encode()
+
+    provider = MetricProviderSpec(type="Prometheus", address="http://prometheus:9090")
+    snapshot = source(TrimaranArgs(metric_provider=provider), fetch).read()
+    assert snapshot.nodes == {"n": NodeLoad(None, None, Usage(25, 25))}
+    assert snapshot.rejected.startswith("n CPU AVG ")
+    assert snapshot.rejected.endswith(", 2 in all")
+    assert len(snapshot.rejected) < 40
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]",
+        b'{"status": "error", "errorType": "bad_data", "error": "parse error"}',
+        b'{"data": {"result": [{"metric": {"instance": "n"}, "value": [1, "much"]}]}}',
+        b'{"data": {"result": [{"metric": {"instance": "n"}, "value": [1]}]}}',
+        b'{"data": {"result": 5}}',
+    ],
+)
+def test_other_replies_of_prometheus_are_one_error(body: bytes) -> None:
+    provider = MetricProviderSpec(type="Prometheus", address="http://prometheus:9090")
+    with pytest.raises(LoadError, match=r"^not Prometheus' JSON: [^\n]+$"):
+        source(TrimaranArgs(metric_provider=provider), lambda request: body).read()
+
+
+@pytest.mark.parametrize("usage", [{"cpu": "lots"}, {"cpu": None}, {"memory": "1..2"}])
+def test_other_replies_of_the_metrics_server_are_one_error(usage: Any) -> None:
+    body = json.dumps({"items": [{"metadata": {"name": "n"}, "usage": usage}]}).encode()
+    connection = SimpleNamespace(url="https://api:6443", renew=lambda: SimpleNamespace(headers={}, tls=None))
+    with pytest.raises(LoadError, match=r"^not NodeMetrics: [^\n]+$"):
+        source(TrimaranArgs(), lambda request: body, connection).read()
+
+
+@pytest.mark.parametrize("usage", [{"cpu": "-1"}, {"cpu": "1e300"}])
+def test_usage_of_the_metrics_server_that_cannot_be_is_ignored(usage: Any) -> None:
+    body = json.dumps({"items": [{"metadata": {"name": "n"}, "usage": {"memory": "2Gi", **usage}}]}).encode()
+    connection = SimpleNamespace(url="https://api:6443", renew=lambda: SimpleNamespace(headers={}, tls=None))
+    snapshot = source(TrimaranArgs(), lambda request: body, connection).read()
+    assert snapshot.nodes == {"n": NodeLoad(None, None, Usage(25, 0))}
 
 
 @pytest.mark.parametrize(

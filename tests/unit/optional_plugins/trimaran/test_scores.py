@@ -84,6 +84,18 @@ PACKING = "TargetLoadPacking"
         ([metric("Memory", "AVG", 10)], {"cpu": "1"}, {}, {}, 0),
         ([metric("CPU", "AVG", -10)], {"cpu": "1"}, {}, {}, 0),
         ([], {"cpu": "1"}, {}, {}, 0),
+        ([metric("CPU", "Latest", 90), metric("CPU", "AVG", 10)], {"cpu": "1"}, {}, {}, 78),  # In either order.
+        ([metric("CPU", "AVG", 40)], {}, {"cpu": "0"}, {}, 100),  # A limit of 0 is a limit: u = T.
+        ([metric("CPU", "AVG", 41)], {}, {"cpu": "0"}, {}, 39),  # Just above T: 40 x 59 / 60 = 39.3.
+        ([metric("CPU", "AVG", 0)], {}, {"cpu": "0"}, {}, 40),  # An idle node gets T.
+        ([metric("CPU", "AVG", 0)], {"cpu": "333m"}, {}, {}, 48),  # 333m x 1.5 = 499.5, rounded 500: u = 5 %, 47.5.
+        ([metric("CPU", "AVG", 150)], {"cpu": "1"}, {}, {}, 0),  # More than there is.
+        ([metric("CPU", "AVG", 85)], {"cpu": "1"}, {}, {"targetUtilization": 100}, 100),
+        ([metric("CPU", "AVG", 35)], {"cpu": "1"}, {}, {"targetUtilization": 100}, 100),  # (100 - T) x u / T is 0.
+        ([metric("CPU", "AVG", 10)], {"cpu": "1"}, {}, {"targetUtilization": 0}, 78),  # The default.
+        ([metric("CPU", "AVG", 10)], {"cpu": "1"}, {}, {"defaultRequestsMultiplier": ""}, 78),
+        ([metric("CPU", "AVG", 10)], {"cpu": "1"}, {}, {"defaultRequestsMultiplier": "0"}, 55),  # u = 10 %
+        ([metric("CPU", "AVG", 10)], {}, {}, {"defaultRequests": {"memory": "1Gi"}}, 55),
     ],
 )
 def test_packing(tmp_path: Path, metrics: list[Json], requests: Json, limits: Json, args: Json, expected: int) -> None:
@@ -110,6 +122,27 @@ def test_packing_counts_pods_that_the_metrics_do_not_have_yet(tmp_path: Path) ->
     assert raw_scores(world, PACKING, item) == {"n": 85}
 
 
+def test_packing_reads_the_capacity_and_ignores_init_containers(tmp_path: Path) -> None:
+    half = node("n", cpu="5", memory="10Gi", status={"capacity": {"cpu": "10", "memory": "10Gi"}})
+    world = loaded(tmp_path, PACKING, {"n": [metric("CPU", "AVG", 10)], "none": [metric("CPU", "AVG", 10)]}, [half])
+    init = [{**container("i"), "resources": {"limits": {"cpu": "9"}}}]
+    # Limit 1, request 1 x 1.5, nothing 1, overhead 0.5: 4 of 10 cores, with the load 5. 40 x 50 / 60 = 33.3.
+    containers = [
+        {**container(f"c{i}"), "resources": each}
+        for i, each in enumerate(
+            ({"limits": {"cpu": "1"}, "requests": {"cpu": "500m"}}, {"requests": {"cpu": "1"}}, {})
+        )
+    ]
+    item = pod("p", overhead={"cpu": "500m"}, initContainers=init, containers=containers)
+    assert raw_scores(world, PACKING, item) == {"n": 33}
+
+
+def test_packing_of_a_node_without_cpu(tmp_path: Path) -> None:
+    """Without a capacity nothing can be predicted: u = 0."""
+    world = loaded(tmp_path, PACKING, {"n": [metric("CPU", "AVG", 10)]}, [sized("n", cpu="0")])
+    assert raw_scores(world, PACKING, pod("p", containers=with_resources({"cpu": "1"}))) == {"n": 40}
+
+
 BALANCING = "LoadVariationRiskBalancing"
 
 
@@ -129,12 +162,36 @@ BALANCING = "LoadVariationRiskBalancing"
         ([metric("CPU", "Latest", 40)], {}, 75),
         ([metric("CPU", "AVG", 40), metric("CPU", "Latest", 90)], {}, 75),
         ([], {}, 0),
+        ([metric("CPU", "STD", 20)], {}, 85),  # No average: 0, and the pod. (0.1 + 0.2) / 2
+        ([metric("GPU", "AVG", 20)], {}, 0),
+        (cpu_and_memory(250, 0, 20, 10), {}, 50),  # More than there is counts as all of it.
+        (cpu_and_memory(40, 20, 20, 10), {"safeVarianceMargin": 0}, 75),
+        (cpu_and_memory(40, 20, 20, 10), {"safeVarianceMargin": 100}, 25),  # The deviation is at most 1.
+        (cpu_and_memory(40, 20, 20, 10), {"safeVarianceSensitivity": 0.5}, 73),  # 0.2 squared: 73, not 65.
+        (cpu_and_memory(40, 20, 20, 10), {"safeVarianceSensitivity": -1}, 65),
+        (cpu_and_memory(40, 100, 20, 10), {"safeVarianceSensitivity": 0}, 25),  # 1 to the power of infinity is 1.
+        (cpu_and_memory(40, 0, 20, 0), {"safeVarianceSensitivity": 0}, 75),
     ],
 )
 def test_balancing(tmp_path: Path, metrics: list[Json], args: Json, expected: int) -> None:
     world = loaded(tmp_path, BALANCING, {"n": metrics}, [sized("n"), sized("unknown")], args)
     item = pod("p", containers=with_resources({"cpu": "1", "memory": "1Gi"}))
     assert raw_scores(world, BALANCING, item) == {"n": expected, "unknown": 0}
+
+
+def test_balancing_reads_allocatable_amounts_and_the_largest_request(tmp_path: Path) -> None:
+    """Allocatable 5 of 10 cores. The init container is larger than the containers together; the overhead is added."""
+    half = node("n", cpu="5", memory="10Gi", status={"capacity": {"cpu": "10", "memory": "10Gi"}})
+    world = loaded(tmp_path, BALANCING, {"n": [metric("CPU", "AVG", 20)]}, [half])
+    init = [{**container("i"), "resources": {"requests": {"cpu": "1500m"}}}]
+    containers = [{**container(f"c{i}"), "resources": {"requests": {"cpu": "500m"}}} for i in range(2)]
+    item = pod("p", overhead={"cpu": "500m"}, initContainers=init, containers=containers)
+    assert raw_scores(world, BALANCING, item) == {"n": 70}  # 0.2 + 2 / 5 = 0.6
+
+
+def test_balancing_of_a_node_without_cpu(tmp_path: Path) -> None:
+    world = loaded(tmp_path, BALANCING, {"n": cpu_and_memory(0, 0, 0, 0)}, [sized("n", cpu="0")])
+    assert raw_scores(world, BALANCING, pod("p", containers=with_resources({"cpu": "1"}))) == {"n": 0}
 
 
 LOW_RISK = "LowRiskOverCommitment"
@@ -155,6 +212,18 @@ LOW_RISK = "LowRiskOverCommitment"
         # A deviation so small that the parameters of its distribution exceed a float counts as none.
         *((cpu_and_memory(80, 10.0**-digits, 0, 0), {}, 33) for digits in (20, 150, 152, 154, 300)),
         ([], {}, 0),
+        (cpu_and_memory(80, 0, 0, 0), {"riskLimitWeights": {"cpu": 0, "memory": 0}}, 0),  # The load alone.
+        (cpu_and_memory(80, 0, 0, 0), {"riskLimitWeights": {"cpu": 1}}, 67),  # The limits alone.
+        (cpu_and_memory(80, 0, 0, 0), {"riskLimitWeights": {"cpu": -1}}, 33),  # Out of range: 0.5.
+        (cpu_and_memory(50, 100 * sqrt(1 / 60), 0, 0), {"smoothingWindowSize": 0}, 58),  # The default, 5: uniform.
+        (cpu_and_memory(50, 100 * sqrt(1 / 60), 0, 0), {"smoothingWindowSize": -3}, 58),
+        ([metric("CPU", "Latest", 80)], {}, 33),
+        ([metric("CPU", "Latest", 90), metric("CPU", "AVG", 0)], {}, 83),
+        ([metric("Memory", "AVG", 50)], {}, 83),  # No cpu metrics: no risk by load. Without pods, memory has none.
+        (cpu_and_memory(100, 0, 0, 0), {}, 33),  # Always all of it.
+        (cpu_and_memory(300, 50, 0, 0), {}, 33),  # More than there is counts as all of it.
+        # At most 0.99 of the largest variance: almost 0 or almost 1. P(X <= 0.4) / P(X <= 0.8) is almost 1.
+        (cpu_and_memory(50, 100, 0, 0), {}, 83),
     ],
 )
 def test_low_risk(tmp_path: Path, metrics: list[Json], args: Json, expected: int) -> None:
@@ -162,6 +231,51 @@ def test_low_risk(tmp_path: Path, metrics: list[Json], args: Json, expected: int
     world.add_pod(pod("other", "n", containers=with_resources({"cpu": "4"}, {"cpu": "8"})))
     item = pod("p", containers=with_resources({"cpu": "2"}, {"cpu": "4"}))
     assert raw_scores(world, LOW_RISK, item) == {"n": expected, "unknown": 0}
+
+
+@pytest.mark.parametrize(
+    ("other", "own", "expected"),
+    [
+        # (request, limit) of the other pod and of the pod, of 10 cores; the load is 0.
+        ((0, 0), (2, 0), 100),  # A missing limit is the request: 2 of 10.
+        ((4, 0), (6, 0), 100),  # All of it, and no more.
+        ((4, 0), (8, 0), 50),  # Requests 12 count as 10: (12 - 10) / (12 - 10) = 1, half of it.
+        ((0, 20), (0, 10), 67),  # (30 - 10) / (30 - 0) = 2/3
+        ((10, 10), (0, 10), 50),
+    ],
+)
+def test_low_risk_by_limits(tmp_path: Path, other: tuple[int, int], own: tuple[int, int], expected: int) -> None:
+    world = loaded(tmp_path, LOW_RISK, {"n": cpu_and_memory(0, 0, 0, 0)}, [sized("n")])
+
+    def containers(amounts: tuple[int, int]) -> list[Json]:
+        return with_resources(*({"cpu": str(each)} if each else {} for each in amounts))
+
+    world.add_pod(pod("other", "n", containers=containers(other)))
+    assert raw_scores(world, LOW_RISK, pod("p", containers=containers(own))) == {"n": expected}
+
+
+@pytest.mark.parametrize(
+    ("other", "load", "expected"),
+    [
+        # (request, limit) of the other pod of 10 cores; a constant load. The pod requests 1 core and is limited to it.
+        ((0, 0), 80, 100),  # Neither requests nor limits below the capacity: nothing above the limits is possible.
+        ((0, 5), 80, 50),  # Constant: 80 % is above the requests, and the limits do not mend it.
+        ((8, 20), 80, 54),  # 80 % is requested; risk by limits (21 - 10) / (21 - 9) = 11/12, half of it counts.
+        ((12, 12), 80, 50),  # Requests above the capacity count as all of it.
+    ],
+)
+def test_low_risk_by_load(tmp_path: Path, other: tuple[int, int], load: float, expected: int) -> None:
+    world = loaded(tmp_path, LOW_RISK, {"n": cpu_and_memory(load, 0, 0, 0)}, [sized("n")])
+    requests, limits = ({"cpu": str(each)} if each else {} for each in other)
+    world.add_pod(pod("other", "n", containers=with_resources(requests, limits)))
+    item = pod("p", containers=with_resources({"cpu": "1"}, {"cpu": "1"}))
+    assert raw_scores(world, LOW_RISK, item) == {"n": expected}
+
+
+def test_low_risk_of_a_node_without_cpu(tmp_path: Path) -> None:
+    """All that is requested is too much; there is nothing that a load could be a part of."""
+    world = loaded(tmp_path, LOW_RISK, {"n": cpu_and_memory(80, 0, 0, 0)}, [sized("n", cpu="0")])
+    assert raw_scores(world, LOW_RISK, pod("p", containers=with_resources({"cpu": "1"}))) == {"n": 50}
 
 
 def test_low_risk_gives_pods_of_best_effort_nothing(tmp_path: Path) -> None:
