@@ -25,13 +25,15 @@ GroupKey = tuple[str, str]
 class QueuedPodGroupInfo:
     """The queued members of a pod group."""
 
-    __slots__ = ("has_followers", "members")
+    __slots__ = ("has_followers", "has_gated", "members")
 
     def __init__(self) -> None:
         self.members: dict[str, QueuedPodInfo] = {}
         """By uid, without those in flight."""
         self.has_followers = False
         """Whether members may wait that only other members wake."""
+        self.has_gated = False
+        """Whether GangScheduling may gate members: without it, no member is looked at when another arrives."""
 
 
 def group_key(pod: Pod) -> GroupKey | None:
@@ -110,7 +112,7 @@ class PodGroupQueue(SchedulingQueue):
         """A member, of which `newest` is the uid, or the PodGroup came into existence: requeue the members that
         GangScheduling gates, if it passes them now. One check serves all of them; that of the newest member was one."""
         group = self._groups.get(key)
-        if group is None:
+        if group is None or not group.has_gated:
             return
         info = group.members.get(newest)
         if info is not None and info.gating_plugin == GANG_PLUGIN:
@@ -119,6 +121,7 @@ class PodGroupQueue(SchedulingQueue):
         for info in waiting:
             if not self._requeue(info, QueueingStrategy.AfterBackoff, ADDED) and info.gating_plugin == GANG_PLUGIN:
                 return
+        group.has_gated = any(info.gating_plugin == GANG_PLUGIN for info in waiting)
         if waiting:
             _arrive_together(group.members.values())
 
@@ -161,10 +164,11 @@ class PodGroupQueue(SchedulingQueue):
 
     def _is_gated(self, info: QueuedPodInfo) -> bool:
         gated = super()._is_gated(info)
-        if gated and not info.follows_group:
-            key = group_key(info.pod)
-            group = None if key is None else self._groups.get(key)
-            if group is not None:
+        key = group_key(info.pod) if gated else None
+        group = None if key is None else self._groups.get(key)
+        if group is not None:
+            group.has_gated |= info.gating_plugin == GANG_PLUGIN
+            if not info.follows_group:
                 self._wake_alone(group)
         return gated
 
@@ -178,6 +182,7 @@ class PodGroupQueue(SchedulingQueue):
         if group is None:
             group = self._groups[key] = QueuedPodGroupInfo()
         group.members[info.pod.uid] = info
+        group.has_gated |= info.gating_plugin == GANG_PLUGIN
         return group
 
     def _wake_alone(self, group: QueuedPodGroupInfo) -> None:

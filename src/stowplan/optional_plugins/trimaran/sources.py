@@ -110,7 +110,7 @@ def get(request: Fetch) -> bytes:
     except BadStatusLine as problem:
         if isinstance(problem, RemoteDisconnected):
             raise LoadError(str(problem)) from problem
-        raise LoadError(f"not HTTP: {problem.line[:_MAX_SHOWN_CHARACTERS]!r}") from problem
+        raise LoadError(f"not HTTP: {problem.args[0][:_MAX_SHOWN_CHARACTERS]!r}") from problem
     except (OSError, HTTPException, ValueError) as problem:
         text = os_error_text(problem) if isinstance(problem, OSError) else str(problem)
         raise LoadError(text or type(problem).__name__) from problem
