@@ -329,6 +329,8 @@ class GroupSchedulingCycles(SchedulingCycles):
         else they give their room back at once."""
         state = self._state
         group = state.cluster.pod_groups.get(*key)
+        if group is None:
+            self._victims.pop(key, None)
         complete = self._is_complete(key)
         for uid in () if group is None else tuple(group.assumed):
             waiting = state.waiting_pods.get(uid)

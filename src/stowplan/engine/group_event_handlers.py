@@ -102,8 +102,11 @@ class GroupEventHandlers(EventHandlers):
         pending = state.pending.get(uid)
         pod = state.cluster.pods.get(uid) or (None if pending is None else pending.pod)
         super()._remove_pod(source)
-        if pod is not None and group_name(pod):
+        key = None if pod is None else group_key(pod)
+        if pod is not None and key is not None:
             state.cluster.pod_groups.remove(pod)
+            if state.cluster.pod_groups.get(*key) is None:
+                self._settle_gang(key)
 
 
 def with_labelled_group(source: api.Pod) -> api.Pod:

@@ -423,6 +423,19 @@ def test_a_report_may_come_after_the_start() -> None:
     assert fits(made, "4") == ""
 
 
+def test_reports_that_are_gone_are_forgotten() -> None:
+    made = topology_world([], args={"cacheResyncPeriodSeconds": 5})
+    report(made, cpu="4", shows=pods_fingerprint())
+    place(made, "a")
+    assert fits(made, "8") == MISALIGNED
+    cache: Any = made.plugin(NAME)._cache
+    assert list(cache._parsed) == list(cache._states) == ["n"]
+    made.cluster.remove(next(iter(made.cluster.stores.of(api.NodeResourceTopology))))
+    assert not cache._parsed
+    assert not cache._states
+    assert fits(made, "8") == ""
+
+
 def test_nodes_with_reserved_pods_are_discarded() -> None:
     made = topology_world([], args={"discardReservedNodes": True})
     report(made, cpu="8")

@@ -54,12 +54,12 @@ class TopologyCache:
         self._journal = cluster.journal
         """Active during a what-if, in which the pods are not those that a report includes."""
         self._store = cluster.stores.of(api.NodeResourceTopology)
-        self._parsed: dict[str, tuple[api.NodeResourceTopology, NodeTopology]] = {}
         shared = cluster.nodes.derive(_SharedState)
         shared.listen(cluster)
         shared.profiles.add(profile)
         self._profiles = shared.profiles
         self._states = shared.states
+        self._parsed = shared.parsed
 
     def view(self, node: NodeInfo) -> TopologyView:
         return TopologyView(self._topology(self._store.get(node.name)))
@@ -218,6 +218,8 @@ class _SharedState:
         self._nodes = nodes
         self.profiles: set[str] = set()
         self.states: dict[str, NodeReservations] = {}
+        self.parsed: dict[str, tuple[api.NodeResourceTopology, NodeTopology]] = {}
+        """The reports that were read last, by node."""
         self._listens = False
 
     def listen(self, cluster: Cluster) -> None:
@@ -234,6 +236,7 @@ class _SharedState:
             self._nodes.log.append(slot)
         if new is None:
             self.states.pop(item.metadata.name, None)
+            self.parsed.pop(item.metadata.name, None)
 
 
 def make_cache(cluster: Cluster, args: NodeResourceTopologyMatchArgs, profile: str) -> TopologyCache:

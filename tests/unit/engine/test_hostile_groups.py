@@ -1,0 +1,137 @@
+"""Pod groups that change, vanish and flap, or come in great numbers: nothing is left behind, and other pods go on."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from tests.builders import Json, member, node, pod
+from tests.builders.engine_host import Host
+from tests.unit.engine.test_groups import CPU, bound, condition, group, host, low, members
+
+from stowplan.config.feature_gates import GANG_SCHEDULING, WORKLOAD_PREEMPTION
+from stowplan.engine.group_cycles import GroupSchedulingCycles
+from stowplan.framework import Evict
+from stowplan.queue import PodGroupQueue
+
+LARGE: Json = {"requests": {"cpu": "64"}}
+
+
+def parts(made: Host) -> tuple[GroupSchedulingCycles, PodGroupQueue]:
+    cycles, queue = made.engine._cycles, made.state.queue
+    assert isinstance(cycles, GroupSchedulingCycles)
+    assert isinstance(queue, PodGroupQueue)
+    return cycles, queue
+
+
+def check_nothing_is_left(made: Host) -> None:
+    cycles, queue = parts(made)
+    assert list(made.engine.cluster.pod_groups) == []
+    assert queue._groups == {}
+    assert cycles._victims == {}
+    assert cycles._conditions._running == {}
+
+
+def test_members_that_flap_end_as_a_whole_gang() -> None:
+    random = Random(7)
+    made = host(node("n", cpu=4), group(min_count=4))
+    present: dict[str, Json] = {}
+    for step in range(300):
+        name = f"g-{random.randrange(4)}"
+        if name in present:
+            made.delete(present.pop(name))
+        else:
+            present[name] = member(name, **CPU, metadata={"uid": f"{name} {step}"})
+            made.put(present[name])
+        if random.random() < 0.3:
+            made.schedule()  # The engine checks that it completes no part of a gang.
+    for i in range(4):
+        if f"g-{i}" not in present:
+            present[f"g-{i}"] = member(f"g-{i}", **CPU, metadata={"uid": f"last {i}"})
+            made.put(present[f"g-{i}"])
+    made.advance(60)
+    assert sorted(bound(made)) == [f"g-{i}" for i in range(4)]
+    made.delete(group(min_count=4), *present.values())
+    made.schedule()
+    check_nothing_is_left(made)
+
+
+@pytest.mark.parametrize("group_first", [True, False])
+@pytest.mark.parametrize("gates", [(GANG_SCHEDULING,), (GANG_SCHEDULING, WORKLOAD_PREEMPTION)])
+def test_a_group_that_vanishes_while_it_preempts_leaves_nothing(group_first: bool, gates: tuple[str, ...]) -> None:
+    made = host(node("n", cpu=4), *low(4), gates=gates, grace=30.0)
+    items: list[Any] = [group(min_count=3, priority=10), *members(3, priority=10)]
+    made.put(*items)
+    made.schedule()
+    assert [each for each in made.done if isinstance(each, Evict)]
+    assert parts(made)[0]._victims
+    made.delete(*(items if group_first else items[::-1]))
+    made.schedule()
+    check_nothing_is_left(made)
+    made.advance(60)
+    made.put(pod("plain", **CPU))
+    made.schedule()
+    assert "plain" in bound(made)
+
+
+def test_ten_thousand_groups_hold_up_no_pod() -> None:
+    """Half of them wait for a member, half do not fit."""
+    made = host(*(node(f"n{i}", cpu=4) for i in range(4)), check_invariants=False)
+    number = 10_000
+    for i in range(number):
+        made.engine.put(group(f"g{i}", 1 + i % 2))
+    made.put(*(member(f"g{i}-0", f"g{i}", **LARGE) for i in range(number // 10)))
+    made.put(pod("plain", **CPU))
+    made.schedule()
+    assert sorted(bound(made)) == ["plain"]
+    assert not made.engine.schedule_one()
+    for i in range(number):
+        made.engine.remove(group(f"g{i}", 1 + i % 2))
+    made.delete(*(member(f"g{i}-0", f"g{i}", **LARGE) for i in range(number // 10)))
+    check_nothing_is_left(made)
+
+
+def test_a_member_that_arrives_costs_no_look_at_the_others() -> None:
+    class Members(dict[str, Any]):
+        looks = 0
+
+        def values(self) -> Any:
+            Members.looks += 1
+            return super().values()
+
+    made = host(node("n", cpu=4), group(), *members(2, **LARGE))
+    made.schedule()
+    queued = parts(made)[1]._groups["default", "g"]
+    queued.members = Members(queued.members)
+    made.put(*members(50, **LARGE)[2:])
+    assert Members.looks == 0
+    assert len(queued.members) == 50
+
+
+@pytest.mark.parametrize("length", [1, 63, 253])
+def test_names_at_their_limits(length: int) -> None:
+    name = ("a" * 63 + ".") * 3 + "a" * 61 if length == 253 else "a" * length
+    assert len(name) == length
+    made = host(node("n", cpu=4), group(name, 2), *(member(f"{i}{name[1:]}", name, **CPU) for i in range(2)))
+    made.schedule()
+    assert len(bound(made)) == 2
+    assert condition(made, name) == ("True", "Scheduled", "")
+
+
+@pytest.mark.parametrize("minimum", [2**31 - 1, 3])
+def test_a_minimum_above_the_members_waits_without_attempts(minimum: int) -> None:
+    made = host(node("n", cpu=4), group(min_count=minimum), *members(2), pod("plain", **CPU))
+    made.schedule()
+    assert sorted(bound(made)) == ["plain"]
+    assert not made.engine.schedule_one()
+    assert condition(made) is None
+
+
+def test_a_podgroup_that_changes_again_and_again() -> None:
+    """As a custom resource may: the last minimum counts."""
+    made = host(node("n", cpu=4), *members(3))
+    for minimum in (5, 4, None, 9, 1, 4, 3):
+        made.put(group(min_count=minimum))
+    made.schedule()
+    assert sorted(bound(made)) == ["g-0", "g-1", "g-2"]
