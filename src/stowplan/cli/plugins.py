@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,7 +43,7 @@ plugin_option: Callable[[Any], Any] = click.option(
 def load_plugins(specifications: tuple[str, ...]) -> dict[str, Factory]:
     """Factories by plugin name, including installed plugins."""
     found: dict[str, Factory] = {}
-    for entry in entry_points(group=GROUP):
+    for entry in _installed():
         origin = f'installed plugin "{entry.name}" ({entry.value})'
         _register(found, origin, entry.name, _attempt(origin, entry.load))
     for specification in specifications:
@@ -50,6 +51,12 @@ def load_plugins(specifications: tuple[str, ...]) -> dict[str, Factory]:
         factory = _load(origin, specification)
         _register(found, origin, getattr(factory, "name", "") or getattr(factory, "__name__", ""), factory)
     return found
+
+
+@cache
+def _installed() -> tuple[EntryPoint, ...]:
+    """Installed plugins. The search through the metadata of all packages takes milliseconds, in each run of a sweep."""
+    return tuple(entry_points(group=GROUP))
 
 
 def load_plugin(specification: str) -> Factory:

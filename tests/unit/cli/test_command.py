@@ -1,3 +1,6 @@
+import gc
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -46,6 +49,20 @@ def test_what_is_imported_on_demand_is_listed_without_that() -> None:
     lazy = LazyGroup(name="lazy", entries={"saw": CommandEntry("no.such.module", "saw", "Cut wood.")})
     assert "saw  Cut wood." in CliRunner().invoke(lazy, ["--help"]).stdout
     assert isinstance(CliRunner().invoke(lazy, ["saw"]).exception, ModuleNotFoundError)
+
+
+def test_the_collector_does_not_run_while_a_command_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_saw.py").write_text(
+        "import click, gc\ncollects = gc.isenabled()\n@click.command()\ndef saw(): click.echo(str(collects))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    lazy = LazyGroup(name="lazy", entries={"saw": CommandEntry("imported_saw", "saw", "Cut wood.")})
+    assert CliRunner().invoke(lazy, ["saw"]).stdout == "False\n"
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_a_plugin_that_fails_spoils_the_case_and_not_the_run(file: Path, name: s
 def test_installed_plugins(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(file.parent))
     entries = [EntryPoint("installed", "mine:Never", plugins.GROUP)]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
+    monkeypatch.setattr(plugins, "_installed", lambda: entries)
     assert list(load_plugins(())) == ["installed"]
     entries.append(EntryPoint("broken", "mine:Nobody", plugins.GROUP))
     with pytest.raises(PluginError, match=r'installed plugin "broken" \(mine:Nobody\): AttributeError'):

@@ -22,9 +22,12 @@ from click.testing import CliRunner
 from stowplan.cli.main import cli
 from stowplan.errors import InputError, StowplanError
 from stowplan.study.sweep import RayExecutor, dask_executor, load_study, process_executor, read_study, sweep
+from stowplan.study.sweep.executors import BatchExecutor
 from stowplan.study.sweep.pareto_plot import pareto_svg
 from stowplan.study.sweep.paths import set_path
+from stowplan.study.sweep.run_task import execute_batch
 from stowplan.study.sweep.search import search
+from stowplan.study.sweep.sweep import TaskMaker
 
 HEAD = {"apiVersion": "simulation.stowplan/v1alpha1", "kind": "Study"}
 SCENARIO = """
@@ -142,6 +145,22 @@ def test_processes_share_the_runs_and_execute_none_twice(threads: int, tmp_path:
     assert len(set(processes)) == 2
     assert caller not in processes
     assert len(processes) == len(list(notes.iterdir())) == 40
+
+
+def test_batches_are_small_at_the_end_and_finished_tasks_of_a_batch_are_not_repeated(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    given = study(parameters={"notes": str(notes)}, vary={"x": [1]}, seeds=40)
+    with process_executor(1) as executor:
+        batches = BatchExecutor(executor, 2)
+        assert [batches.batch_size(waiting) for waiting in (100, 32, 31, 16, 15, 1)] == [4, 4, 3, 2, 1, 1]
+        assert BatchExecutor(executor, 0).batch_size(1000) == 1
+        rows = list(sweep(given, tmp_path / "out", batches).rows)
+        assert [row.seed for row in rows] == list(range(40))
+        assert len(list(notes.iterdir())) == 40
+    task = TaskMaker(given).tasks()[0]
+    assert execute_batch([task], str(tmp_path / "out")) == [rows[0]]
+    assert len(list(notes.iterdir())) == 40
 
 
 def test_numbers_of_the_table_have_no_exponents(tmp_path: Path) -> None:

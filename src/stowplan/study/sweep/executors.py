@@ -30,6 +30,9 @@ _LOCAL_CLUSTER_SETTINGS = {
 """By default workers sample stacks, the system and the delay of their event loop up to a hundred times a second, and
 the modules of web pages that are not served take a tenth of a second."""
 
+MAX_BATCH_TASKS = 4
+"""Tasks in one call of a BatchExecutor, at most."""
+
 
 @contextmanager
 def process_executor(jobs: int) -> Iterator[Executor]:
@@ -63,10 +66,10 @@ def dask_executor(address: str = "", jobs: int = 2) -> Iterator[Executor]:
     distributed = _imported("distributed", "dask")
     if not address:
         with _local_cluster(distributed, jobs) as client, client.get_executor(pure=False) as executor:
-            yield executor
+            yield BatchExecutor(executor, jobs)
         return
     with distributed.Client(address) as client, client.get_executor(pure=False) as executor:
-        yield executor
+        yield BatchExecutor(executor, sum(client.nthreads().values()))
 
 
 @contextmanager
@@ -115,6 +118,23 @@ def _serve_dask(scheduler_address: str) -> None:
     asyncio.run(serve())
 
 
+class BatchExecutor(Executor):
+    """An executor that takes milliseconds for each call, so short runs are submitted in batches."""
+
+    def __init__(self, executor: Executor, workers: int) -> None:
+        self._executor = executor
+        self.workers = workers
+        """Calls that are executed at the same time; 0 if the number is unknown."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._executor.submit(fn, *args, **kwargs)
+
+    def batch_size(self, waiting: int) -> int:
+        """The number of tasks for the next call, of those that wait. The last calls have one task each, so that all
+        workers finish at about the same time."""
+        return max(1, min(MAX_BATCH_TASKS, waiting // (4 * self.workers))) if self.workers else 1
+
+
 class RayExecutor(Executor):
     """Tasks of Ray, which the caller has initialised."""
 
@@ -127,8 +147,13 @@ class RayExecutor(Executor):
 
 
 def _imported(module: str, extra: str) -> Any:
+    collects = gc.isenabled()
+    gc.disable()  # modules are not garbage
     try:
         return importlib.import_module(module)
     except ImportError:
         advice = f"pip install 'stowplan[{extra}]'" if extra == "dask" else f"pip install {extra}"
         raise InputError(f"{module} is not installed: {advice}") from None
+    finally:
+        if collects:
+            gc.enable()

@@ -75,6 +75,15 @@ def execute(task: RunTask, folder: str, load_plugins: LoadPlugins | None = None)
     return row
 
 
+def execute_batch(tasks: list[RunTask], folder: str, load_plugins: LoadPlugins | None = None) -> list[SweepRow]:
+    """Run tasks one after another. Tasks that are finished are not repeated: Dask repeats a batch whose worker died."""
+    rows = []
+    for task in tasks:
+        row = read_row(Path(folder) / f"{task.name}.json")
+        rows.append(execute(task, folder, load_plugins) if row is None or row.error else row)
+    return rows
+
+
 def find_runner(runner: str) -> Callable[[dict[str, Any], LoadPlugins | None], Mapping[str, float]]:
     """The function of a runner. It takes the parameters, and, with a second parameter, the loader of plugins."""
     module, separator, function = runner.partition(":")

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from itertools import islice
 from pathlib import Path
 
 from stowplan.errors import InputError, StowplanError, os_error_text
 from stowplan.study.sweep.document import Study, Variation, altered, pairs
+from stowplan.study.sweep.executors import BatchExecutor
 from stowplan.study.sweep.paths import set_path
 from stowplan.study.sweep.results import SweepResults
-from stowplan.study.sweep.run_task import LoadPlugins, RunTask, SweepRow, execute, make_task, read_row
+from stowplan.study.sweep.run_task import LoadPlugins, RunTask, SweepRow, execute, execute_batch, make_task, read_row
 from stowplan.study.sweep.scenario_runner import ScenarioTasks
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished runs and of all runs."""
 
-MAX_QUEUED_TASKS = 64
-"""Tasks that are submitted and not finished, at most: tasks hold documents."""
+MAX_QUEUED_CALLS = 64
+"""Calls that are submitted and not finished, at most, or twice the number of workers: tasks hold documents."""
 
 
 class TaskMaker:
@@ -75,26 +76,27 @@ def sweep(
 
 
 def run_tasks(
-    tasks: Iterable[RunTask], folder: Path, executor: Executor | None, load_plugins: LoadPlugins | None
+    tasks: Sequence[RunTask], folder: Path, executor: Executor | None, load_plugins: LoadPlugins | None
 ) -> Iterator[SweepRow]:
     """Execute tasks; yields rows as they are finished."""
     if executor is None:
         for task in tasks:
             yield execute(task, str(folder), load_plugins)
         return
-    waiting = iter(tasks)
-    submitted: set[Future[SweepRow]] = set()
-    while True:
-        for task in islice(waiting, MAX_QUEUED_TASKS - len(submitted)):
-            submitted.add(executor.submit(execute, task, str(folder), load_plugins))
-        if not submitted:
-            return
+    waiting = deque(tasks)
+    submitted: set[Future[list[SweepRow]]] = set()
+    workers = executor.workers if isinstance(executor, BatchExecutor) else 0
+    while waiting or submitted:
+        while waiting and len(submitted) < max(MAX_QUEUED_CALLS, 2 * workers):
+            size = executor.batch_size(len(waiting)) if isinstance(executor, BatchExecutor) else 1
+            batch = [waiting.popleft() for _ in range(size)]
+            submitted.add(executor.submit(execute_batch, batch, str(folder), load_plugins))
         for future in wait(submitted, return_when=FIRST_COMPLETED).done:
             submitted.remove(future)
-            yield _row(future)
+            yield from _rows(future)
 
 
-def _row(future: Future[SweepRow]) -> SweepRow:
+def _rows(future: Future[list[SweepRow]]) -> list[SweepRow]:
     try:
         return future.result()
     except (BrokenExecutor, CancelledError):
