@@ -251,9 +251,12 @@ class Diagnosis:
 
     def _run_filter(self, plugin: Plugin, nodes: Nodes, open_: NDArray[np.bool_], verdicts: NDArray[np.intp]) -> int:
         """Record a plugin's rejections of open nodes, with merged reasons; returns their number."""
+        answers = self._answers_of(plugin, nodes, open_)
+        if not answers:
+            return 0
         groups: list[tuple[Mask, list[Status]]] = []
         rejected = np.zeros(len(nodes), dtype=np.bool_)
-        for mask, status in self._answers_of(plugin, nodes, open_):
+        for mask, status in answers:
             hit = mask & open_
             if not hit.any():
                 continue
@@ -265,7 +268,7 @@ class Diagnosis:
             groups.append((hit, [status]))
             rejected |= hit
         for mask, parts in groups:
-            verdicts[mask] = self._rejection(plugin, merge_rejections(parts))
+            np.putmask(verdicts, mask, self._rejection(plugin, merge_rejections(parts)))
         open_ &= ~rejected
         return int(np.count_nonzero(rejected))
 

@@ -34,13 +34,13 @@ def fit_error(diagnosis: Diagnosis, post_filter_message: str = "") -> str:
 def reason_counts(diagnosis: Diagnosis) -> Counter[str]:
     """The number of nodes by reason; nodes that were not filtered share the absent status."""
     counts: Counter[str] = Counter()
-    verdicts = diagnosis.verdicts[diagnosis.verdicts >= 0]
-    for index, count in enumerate(np.bincount(verdicts, minlength=len(diagnosis.statuses)).tolist()):
-        for reason in diagnosis.statuses[index].reasons:
+    nodes = np.bincount(diagnosis.verdicts + 1, minlength=len(diagnosis.statuses) + 1).tolist()[1:]
+    for status, count in zip(diagnosis.statuses, nodes, strict=True):
+        for reason in status.reasons:
             counts[reason] += count
     absent = diagnosis.absent
     if absent is not None:
-        left_out = diagnosis.node_count - len(verdicts)
+        left_out = diagnosis.node_count - sum(nodes)
         for reason in absent.reasons:
             counts[reason] += left_out
     return Counter({reason: count for reason, count in counts.items() if count})

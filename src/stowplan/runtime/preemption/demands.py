@@ -60,18 +60,9 @@ class VectorDryRuns:
         self._demands = demands
         self._table = VictimTable.of(profile, pod.priority)
         self._way = dry_runs_for(self._table, demands)
-        skipped = state.skip_filter
-        static = [
-            p for p in profile.filters if p.scope == "node" and p.name not in skipped and p.concerns(pod.template)
-        ]
-        self._open = self._open_nodes([plugin for plugin in static if not isinstance(plugin, OutOfTreePlugin)])
-        for plugin in profile.filters:
-            if plugin.scope == "cluster" and plugin.name not in skipped and plugin.concerns(pod.template):
-                settled = None if plugin.idle_filter(pod) else _settled_nodes(plugin, profile, state, pod)
-                if settled is not None:
-                    self._open &= settled
-        self.out_of_tree = [plugin for plugin in static if isinstance(plugin, OutOfTreePlugin)]
+        self.out_of_tree: list[InTreePlugin] = []
         """Out-of-tree filters of scope node."""
+        self._open = self._open_nodes()
         self._nominated = self._nominated_amounts()
 
     def clear(self, slots: Slots) -> Cleared:
@@ -83,7 +74,8 @@ class VectorDryRuns:
 
     def candidates(self, cleared: Cleared) -> PreemptionCandidates:
         """The nodes as candidates, which are made on access, when the cluster may have changed."""
-        rows = tuple(map(self._table.rows.__getitem__, cleared.slots.tolist()))
+        known = self._table.rows
+        rows = [known[slot] for slot in cleared.slots.tolist()]
 
         def make(position: int) -> PreemptionCandidate:
             row = rows[position]
@@ -106,13 +98,22 @@ class VectorDryRuns:
         counts[NO_VICTIMS.message] += int(np.count_nonzero(empty))
         return counts, slots[~empty & ~short]
 
-    def _open_nodes(self, filters: list[InTreePlugin]) -> Mask:
-        """By slot: the nodes that pass the filters of scope node."""
-        profile, pod = self._profile, self._pod
+    def _open_nodes(self) -> Mask:
+        """By slot: the nodes that pass the in-tree filters whose answers no eviction changes."""
+        profile, state, pod = self._profile, self._state, self._pod
         mask = profile.cluster.nodes.alive[: profile.cluster.nodes.high].copy()
-        for plugin in filters:
-            key = (plugin, "filter", plugin.signature(pod.template))
-            mask &= profile.static_answers.get(pod.template, key, partial(plugin.passing_nodes, self._state, pod))
+        for plugin in profile.filters:
+            if plugin.scope == "node+pods" or plugin.name in state.skip_filter or not plugin.concerns(pod.template):
+                continue
+            if plugin.scope == "cluster":
+                settled = None if plugin.idle_filter(pod) else _settled_nodes(plugin, profile, state, pod)
+                if settled is not None:
+                    mask &= settled
+            elif isinstance(plugin, OutOfTreePlugin):
+                self.out_of_tree.append(plugin)
+            else:
+                key = (plugin, "filter", plugin.signature(pod.template))
+                mask &= profile.static_answers.get(pod.template, key, partial(plugin.passing_nodes, state, pod))
         return mask
 
     def _accepted(self, slot: int) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ def search(diagnosis: Diagnosis, limit: tuple[int, int] | None, rules: VictimRul
     profile = diagnosis.profile
     slots = nodes_where_preemption_might_help(diagnosis)
     tried = enough = len(slots)
-    if rules is None and all(priority >= diagnosis.pod.priority for priority in profile.cluster.priorities):
+    if rules is None and min(profile.cluster.priorities, default=inf) >= diagnosis.pod.priority:
         return Preemption(
             (), (), None, _no_candidates(profile, tried, Counter(dict.fromkeys(NO_VICTIMS.reasons, tried)))
         )
