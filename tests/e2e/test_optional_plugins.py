@@ -191,6 +191,45 @@ def _check_changes(api: KubeApi, namespace: str, group: JsonObject) -> None:
     )
 
 
+@pytest.mark.usefixtures("permitted", "defined")
+def test_objects_that_cannot_be_read_are_one_line_each(
+    kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan
+) -> None:
+    """The schema of a custom resource may allow anything. An object is used as soon as it can be read."""
+    metadata = {"name": "bad", "namespace": namespace}
+    group = {"apiVersion": CUSTOM[2].api_version, "kind": CUSTOM[2].wire_name, "metadata": metadata}
+    quota = {"apiVersion": CUSTOM[0].api_version, "kind": CUSTOM[0].name, "metadata": metadata}
+    zones = {"apiVersion": CUSTOM[1].api_version, "kind": CUSTOM[1].name, "metadata": {"name": "a"}}
+    kube_api.create_all(
+        [
+            node("a", cpu="4"),
+            {**group, "spec": {"minMember": "many"}},
+            {**group, "metadata": {**metadata, "name": "negative"}, "spec": {"minMember": -3}},
+            {**quota, "spec": {"max": [1]}},
+            {**zones, "zones": 5},
+        ]
+    )
+    config = {"profiles": [{**CONFIG["profiles"][0], "plugins": {**CONFIG["profiles"][0]["plugins"]}}]}
+    plugins = config["profiles"][0]["plugins"]
+    plugins["multiPoint"] = {"enabled": [{"name": "NodeResourceTopologyMatch"}]}
+    del plugins["queueSort"], plugins["score"]
+    process = start_stowplan("--coscheduling", config=config)
+    members = [guaranteed(f"m{number}", namespace, "500m") for number in range(2)]
+    alone = guaranteed("alone", namespace, "500m")
+    for each, name in ((members[0], "bad"), (members[1], "bad"), (alone, "negative")):
+        each["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": name}
+    kube_api.create_all([*members, alone, guaranteed("plain", namespace, "500m")])
+    wait_for(kube_api, "plain", namespace, "a")
+    wait_for(kube_api, "alone", namespace, "a")  # A negative minimum requires no member.
+    lines = [line for line in process.log.read_text().splitlines() if "Failed to decode object, ignoring it" in line]
+    kinds = ("ElasticQuota", "NodeResourceTopology", "PodGroup")
+    assert sorted(kind for line in lines for kind in kinds if kind in line) == [*kinds]
+    assert len(lines) == 3
+    assert [outcome(kube_api, f"m{number}", namespace) for number in range(2)] == ["", ""]
+    kube_api.patch(GROUP, "bad", {"spec": {"minMember": 2}}, namespace)
+    wait_until(lambda: all(outcome(kube_api, f"m{number}", namespace) == "a" for number in range(2)), what="the gang")
+
+
 @pytest.mark.usefixtures("permitted")
 def test_groups_of_another_version_are_one_line(
     kube_api: KubeApi, namespace: str, start_stowplan: StartStowplan

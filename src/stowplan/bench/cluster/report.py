@@ -68,6 +68,10 @@ def compare_with_bars(bars: Bars, ours: Figures, ratios: Mapping[str, Mapping[st
     if bars.first_bind_s is not None:
         text = f"first bind within {bars.first_bind_s:g} s of start"
         yield Comparison(bar=text, measured=ours.first_bind_s, met=ours.first_bind_s <= bars.first_bind_s)
+    if bars.idle_cpu_share is not None and ours.idle_cpu_share is not None:
+        text = f"idle at most {bars.idle_cpu_share:g} of a CPU"
+        met = ours.idle_cpu_share <= bars.idle_cpu_share
+        yield Comparison(bar=text, measured=ours.idle_cpu_share, met=met)
 
 
 def _rate(least: float, ratio: float, share: float | None, upper_bound: Mapping[str, float] | None) -> Comparison:

@@ -25,6 +25,8 @@ BIND_TIMEOUT_SECONDS = 600.0
 
 _EVENT_POLL_SECONDS = 0.05
 _QUIET_POLLS = 10
+_IDLE_SECONDS = 5.0
+"""Time for which an idle scheduler is observed."""
 
 _BUCKET = re.compile(r'scheduler_scheduling_attempt_duration_seconds_bucket\{.*\ble="([^"]+)".*\}')
 _SCHEDULED = 'result="scheduled"'
@@ -57,6 +59,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that preemptions chose to evict, by the scheduler's metrics."""
     control_plane_us_per_pod: float
     """CPU of API server and etcd together."""
+    idle_cpu_share: float | None = None
+    """CPU time of the scheduler per second after the last write, if the workload has a bar for it."""
     others_cpu_share: float
     """Share of the machine's CPU time that other processes used. If it is not small, rates are not comparable."""
 
@@ -93,13 +97,21 @@ def run_scheduler(control_plane: BenchControlPlane, workload: ClusterWorkload, n
         finally:
             watch.close()
         written, end = _until_written(control_plane, read, last)
+        is_observed = workload.bars.idle_cpu_share is not None
         return Figures(
             **rates(count, first, last, end),
             **_metric_figures(control_plane, scheduler),
             rss_mib=rss_mib(process.pid),
             first_bind_s=first.at - started,
             events=written - events,
+            idle_cpu_share=_idle_cpu_share(process.pid) if is_observed else None,
         )
+
+
+def _idle_cpu_share(pid: int) -> float:
+    before, started = cpu_seconds(pid), monotonic()
+    sleep(_IDLE_SECONDS)
+    return (cpu_seconds(pid) - before) / (monotonic() - started)
 
 
 def rates(count: int, first: Reading, last: Reading, end: Reading) -> dict[str, Any]:

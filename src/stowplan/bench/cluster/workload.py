@@ -55,6 +55,8 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Maximum of the resident memory divided by kube-scheduler's."""
     first_bind_s: float | None = None
     """Maximum seconds from the start of the process to the first bound pod."""
+    idle_cpu_share: float | None = None
+    """Maximum CPU time per second after the last write."""
     unschedulable_attempts: float | None = None
     """Maximum of the number of unschedulable attempts divided by kube-scheduler's."""
     victims: float | None = None

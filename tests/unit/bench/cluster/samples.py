@@ -17,6 +17,7 @@ def figures(per_second: float = 400.0, cpu: float = 300.0, **changes: Any) -> Fi
         "events": 5000,
         "control_plane_us_per_pod": 3000.0,
         "others_cpu_share": 0.125,
+        "idle_cpu_share": 0.01,
     }
     return Figures(per_second=per_second, cpu_us_per_pod=cpu, **usual | changes)
 

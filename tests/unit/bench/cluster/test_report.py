@@ -52,6 +52,8 @@ def test_json_is_one_line_with_the_fields_of_the_contract() -> None:
         (Bars(cpu_us_per_pod=0.1), [("cpu_us_per_pod at most 0.1 of kube-scheduler's", 0.1, True)]),
         (Bars(rss_mib=0.4), [("rss_mib at most 0.4 of kube-scheduler's", 0.5, False)]),
         (Bars(first_bind_s=2), [("first bind within 2 s of start", 2.25, False)]),
+        (Bars(idle_cpu_share=0.02), [("idle at most 0.02 of a CPU", 0.01, True)]),
+        (Bars(idle_cpu_share=0.005), [("idle at most 0.005 of a CPU", 0.01, False)]),
     ],
 )
 def test_bars_are_met_or_not(bars: Bars, told: list[tuple[str, float, bool]]) -> None:

@@ -22,7 +22,7 @@ BARS = {
     "devices": Bars(per_second=2, cpu_us_per_pod=0.3),
     "startup": Bars(first_bind_s=10),
     "gangs": Bars(per_second=5, cpu_us_per_pod=0.1),
-    "gangs-unschedulable": Bars(per_second=5),
+    "gangs-unschedulable": Bars(per_second=5, idle_cpu_share=0.02),
 }
 PODS = {
     "basic": 5000,
