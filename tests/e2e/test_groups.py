@@ -174,3 +174,29 @@ def test_bad_groups_leave_a_line_each_and_hold_up_no_pod(
     api.create(pod_group("orphan", 1))
     api.create(pod_group("few", 2))
     api.wait_for_pods_bound(NAMESPACE, 4)
+
+
+def test_many_groups_names_at_their_limit_and_members_that_flap(
+    place: ControlPlane, api: KubeApi, start_stowplan: StartStowplan
+) -> None:
+    """2,000 groups that wait for members, and a gang whose members are deleted and created again: it is bound as a
+    whole, and other pods do not wait."""
+    process = start_stowplan(GANG, control_plane=place)
+    longest = ("a" * 63 + ".") * 3 + "a" * 61
+    names = [f"{number:04}{longest[4:]}" for number in range(2000)]
+    api.create_all([node("n", cpu="8"), *(pod_group(name, 2) for name in names), pod_group("g", 4)])
+    api.create_all([member(f"m-{name[:200]}", name) for name in names[:100]])  # One member each: gated.
+    for turn in range(30):
+        last = f"g-{turn % 4}"
+        api.create_all([member(f"g-{i}") for i in range(4) if f"g-{i}" != last])
+        for i in range(4):
+            if f"g-{i}" != last:
+                api.delete("Pod", f"g-{i}", NAMESPACE)
+    api.create(pod("plain", NAMESPACE))
+    api.wait_for_pods_bound(NAMESPACE, 1)
+    api.create_all([member(f"g-{i}") for i in range(4)])
+    wait_until(lambda: {f"g-{i}" for i in range(4)} <= set(api.bound_pods(NAMESPACE)))
+    api.create(member(f"n-{names[0][:200]}", names[0]))  # Completes the first gang.
+    api.wait_for_pods_bound(NAMESPACE, 7)
+    assert process.alive
+    assert not [line for line in process.log.read_text().splitlines() if line.startswith("E")]
