@@ -49,13 +49,34 @@ def record(file: str, kubeconfig: str, context: str, length: str, max_size: int)
     except ValueError as error:
         raise InputError(f"--for {length}: {error}") from error
     connection = load_connection(kubeconfig, context=context)
+    asyncio.run(check_readable(connection))
     writer = RecordingWriter(Path(file), connection.url, time.time, max_size * 2**20)
+
+    def listed() -> None:
+        writer.listed()
+        end = f"for {length}, or until Ctrl-C" if length else "until Ctrl-C"
+        click.echo(f"stowplan: {file}: {writer.changes:,} objects listed; recording {end}", err=True)
+
     try:
-        asyncio.run(watch(connection, writer, seconds, writer.listed, lambda: writer.full))
+        asyncio.run(watch(connection, writer, seconds, listed, lambda: writer.full))
     finally:
         writer.close()
+    if not writer.is_listed:
+        raise InputError(f"{file}: ended before all objects were listed; the recording is not complete")
     note = "; stopped at --max-size" if writer.full else ""
     click.echo(f"stowplan: {file}: {writer.changes:,} changes{note}", err=True)
+
+
+async def check_readable(connection: Any) -> None:
+    """Raise ClusterError if nodes and pods cannot be listed. Reflectors would try again and again."""
+    from stowplan.cluster.client import Client
+
+    client = Client(connection)
+    try:
+        for path in ("/api/v1/nodes", "/api/v1/pods"):
+            await client.get(path, {"limit": "1"})
+    finally:
+        await client.close()
 
 
 async def watch(connection: Any, sink: Any, seconds: float | None, on_listed: Any, is_full: Any) -> None:

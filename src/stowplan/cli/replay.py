@@ -80,9 +80,10 @@ def replay(
     shadow = Shadow(load_config(config_file, registered), {**REGISTRY, **registered}, now)
     if from_cluster:
         _follow(shadow, now, kubeconfig, context, length)
+        complete = True
     else:
-        _replay_file(shadow, now, file)
-    _print(shadow, output, everything=everything)
+        complete = _replay_file(shadow, now, file)
+    _print(shadow, output, complete=complete, everything=everything)
     if exit_code and (shadow.counts[ELSEWHERE] or shadow.counts[WAITS]):
         click.get_current_context().exit(EXIT_DIFFERENT)
 
@@ -97,7 +98,8 @@ class _Clock:
         return self.now
 
 
-def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> None:
+def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> bool:
+    """Returns whether the recording is complete."""
     from stowplan.study.binding_order import BindingOrder, pods_last
     from stowplan.study.cluster_recording import ClusterRecording
 
@@ -110,10 +112,11 @@ def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> None:
             shadow.put(item)
     if not recording.complete:
         click.echo(f"stowplan: {file}: the recording is not complete; replayed up to {clock.now:.0f} s", err=True)
+    return recording.complete
 
 
 def _follow(shadow: Shadow, clock: _Clock, kubeconfig: str, context: str, length: str) -> None:
-    from stowplan.cli.record import watch
+    from stowplan.cli.record import check_readable, watch
     from stowplan.cluster.kubeconfig import load_connection
     from stowplan.simulator.scenario.quantities import seconds_of
 
@@ -121,9 +124,17 @@ def _follow(shadow: Shadow, clock: _Clock, kubeconfig: str, context: str, length
         seconds = seconds_of(length)
     except ValueError as error:
         raise InputError(f"--for {length}: {error}") from error
-    sink = _ShadowSink(shadow, clock)
     connection = load_connection(kubeconfig, context=context)
-    asyncio.run(watch(connection, sink, seconds, sink.listed, lambda: False))
+    asyncio.run(check_readable(connection))
+    sink = _ShadowSink(shadow, clock)
+
+    def listed() -> None:
+        sink.listed()
+        click.echo(f"stowplan: {connection.url}: all objects listed; following for {length}, or until Ctrl-C", err=True)
+
+    asyncio.run(watch(connection, sink, seconds, listed, lambda: False))
+    if not sink.is_listed:
+        raise InputError(f"{connection.url}: not all objects were listed in {length}")
 
 
 class _ShadowSink:
@@ -133,7 +144,7 @@ class _ShadowSink:
         self._shadow = shadow
         self._clock = clock
         self._began = time.time()
-        self._is_listed = False
+        self.is_listed = False
         self._pods: list[tuple[Callable[[Any], None], Any]] = []
 
     def put(self, kind: Any, items: list[Any]) -> None:
@@ -145,25 +156,25 @@ class _ShadowSink:
             self._pass(kind, self._shadow.remove, item)
 
     def listed(self) -> None:
-        self._is_listed = True
+        self.is_listed = True
         for step, item in self._pods:
             step(item)
         self._pods.clear()
 
     def _pass(self, kind: Any, step: Callable[[Any], None], item: Any) -> None:
         self._clock.now = time.time() - self._began
-        if kind.name == "Pod" and not self._is_listed:
+        if kind.name == "Pod" and not self.is_listed:
             self._pods.append((step, item))
         else:
             step(item)
 
 
-def _print(shadow: Shadow, output: str, *, everything: bool) -> None:
+def _print(shadow: Shadow, output: str, *, complete: bool, everything: bool) -> None:
     counts = shadow.counts
     if output == "json":
         import msgspec
 
-        document = {"bound": sum(counts.values()), "verdicts": dict(counts),
+        document = {"complete": complete, "bound": sum(counts.values()), "verdicts": dict(counts),
                     "differences": [each._asdict() for each in shadow.decisions]}  # fmt: skip
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
         return

@@ -80,6 +80,8 @@ class RecordingWriter:
     def __init__(self, file: Path, source: str, clock: Callable[[], float], max_bytes: int) -> None:
         self.changes = 0
         self.full = False
+        self.is_listed = False
+        """Whether all objects at the start have been written."""
         self._clock = clock
         self._start = clock()
         self._max_bytes = max_bytes
@@ -114,6 +116,7 @@ class RecordingWriter:
 
     def listed(self) -> None:
         """All objects at the start have been written."""
+        self.is_listed = True
         self._write(RecordedChange(self._now))
 
     @property
@@ -156,7 +159,7 @@ class ClusterRecording:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.complete = True
-        """Whether the file ended as it should; known once all changes were read."""
+        """Whether the file has all objects at the start, and ended as it should; known once all changes were read."""
         lines = self._lines()
         try:
             self.header = msgspec.json.decode(next(lines), type=RecordingHeader)
@@ -185,6 +188,7 @@ class ClusterRecording:
     def changes(self) -> Iterator[tuple[RecordedChange, Any]]:
         """All changes with their objects, once; the object is None for the line that ends the list at the start."""
         decode = msgspec.json.Decoder(RecordedChange).decode
+        is_listed = False
         for number, line in enumerate(self._rest, start=2):
             try:
                 change = decode(line)
@@ -192,6 +196,7 @@ class ClusterRecording:
                 self.complete = False
                 return
             if not change.kind:
+                is_listed = True
                 yield change, None
                 continue
             kind = KINDS.get(change.kind)
@@ -203,3 +208,4 @@ class ClusterRecording:
             except codec.DecodeError as error:
                 raise InputError(f"{self.file}: line {number}: {change.kind}{str(error).removeprefix('$')}") from error
             yield change, item
+        self.complete = self.complete and is_listed

@@ -20,9 +20,9 @@ from stowplan.study.files import load_summary
 from stowplan.study.metrics import (
     GROUPS,
     OVER_TIME,
+    UTILISATION,
     MetricValue,
     better_sign,
-    is_known,
     known_metrics,
     metrics_where,
     unit_of,
@@ -59,9 +59,9 @@ def _check(spec: ExpectSpec, path: str, problems: Problems, scenario: LoadedScen
             problems.add(path, "expected one of all, spread and on")
         if spec.all and spec.all not in _STATES:
             problems.unsupported(f"{path}.all", spec.all, _STATES)
+        _check_workload(spec.pods, f"{path}.pods", problems, scenario)
         return
-    if not is_known(spec.metric):
-        problems.add(f"{path}.metric", f"unknown metric {spec.metric}{suggestion(spec.metric, known_metrics())}")
+    _check_metric(spec.metric, f"{path}.metric", problems, scenario)
     bounds = [name for name in _BOUNDS if getattr(spec, name) is not None]
     if not bounds and not spec.compare:
         problems.add(path, "expected below, above, equals or compare")
@@ -70,6 +70,7 @@ def _check(spec: ExpectSpec, path: str, problems: Problems, scenario: LoadedScen
     for name in spec.where:
         if name not in GROUPS:
             problems.add(f"{path}.where.{name}", f"expected {', '.join(GROUPS)}")
+    _check_workload(spec.where, f"{path}.where", problems, scenario)
     if (spec.over or spec.at not in (None, END)) and not spec.metric.startswith(OVER_TIME):
         problems.add(path, f"{spec.metric} has no value over time")
     if spec.over:
@@ -78,6 +79,26 @@ def _check(spec: ExpectSpec, path: str, problems: Problems, scenario: LoadedScen
             problems.add(f"{path}.over", "expected two ascending times")
     if spec.compare:
         _check_comparison(spec, path, problems, scenario)
+
+
+def _check_metric(metric: str, path: str, problems: Problems, scenario: LoadedScenario) -> None:
+    """Nodes of traces and manifests may have any resource."""
+    resources = {name for pool in scenario.pools for name in pool.template.status.allocatable}
+    known = known_metrics(sorted(resources - {"pods"}))
+    if metric in known or (metric.startswith(UTILISATION) and (scenario.node_trace or scenario.spec.manifests)):
+        return
+    if metric.startswith(UTILISATION):
+        resource = metric.removeprefix(UTILISATION)
+        problems.add(path, f"no node has the resource {resource}{suggestion(resource, resources)}")
+    else:
+        problems.add(path, f"unknown metric {metric}{suggestion(metric, known)}")
+
+
+def _check_workload(given: Mapping[str, str], path: str, problems: Problems, scenario: LoadedScenario) -> None:
+    """Pods of manifests may name any workload."""
+    name, known = given.get("workload"), [workload.name for workload in scenario.workloads]
+    if name is not None and name not in known and not scenario.spec.manifests:
+        problems.add(f"{path}.workload", f'no workload is named "{name}"{suggestion(name, known)}')
 
 
 def _check_comparison(spec: ExpectSpec, path: str, problems: Problems, scenario: LoadedScenario) -> None:
@@ -161,10 +182,12 @@ class Expectations:
             holds, found = pod_state(spec, live)
             return CheckedExpectation(describe(spec), holds, f"{found} at {time_text(time)}")
         value = live.recording.integrals.value
-        if spec.metric.startswith("utilisation."):
-            resource = spec.metric.removeprefix("utilisation.")
+        if spec.metric.startswith(UTILISATION):
+            resource = spec.metric.removeprefix(UTILISATION)
             whole = value(f"allocatable.{resource}")
-            found_value = value(f"requested.{resource}") / whole if whole else 0.0
+            if not whole:
+                return CheckedExpectation(describe(spec), False, f"no node has {resource} at {time_text(time)}")
+            found_value = value(f"requested.{resource}") / whole
         elif spec.metric == "nodes.empty":
             found_value = value("nodes") - value("nodes.used")
         else:
@@ -178,6 +201,8 @@ class Expectations:
         before = self._areas[begin]
         span = {name: area - before.get(name, 0.0) for name, area in self._areas[end].items()}
         found = {each.metric: each.value for each in window_metrics(span, end - begin)}
+        if spec.metric.startswith(UTILISATION) and spec.metric not in found:
+            return CheckedExpectation(describe(spec), False, f"no node has {spec.metric.removeprefix(UTILISATION)}")
         return _compared(spec, found.get(spec.metric, 0.0), f" from {time_text(begin)} to {time_text(end)}")
 
     def _whole(self, spec: ExpectSpec, live: LiveRun, values: list[MetricValue], begin: float) -> CheckedExpectation:

@@ -29,14 +29,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.simulator.scenario.quantities import seconds_of
-from stowplan.study.load_metrics import allocations, finish_times
+from stowplan.study.load_metrics import LOADS, allocations, finish_times
 from stowplan.study.recording import INTERRUPTED, RunRecording
 from stowplan.study.table import ResultTable
 
@@ -48,10 +48,16 @@ _SINGLE = (
     "pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "pending.max", "running.max", "nodes.max",
     "fairness.jain", "fairness.drf", "fairness.ftf.max", "fairness.ftf.late", "spread.skew", "slo.wait", "slo.jct",
 )  # fmt: skip
-_BY_RESOURCE = (
-    "utilisation", "imbalance", "fragmentation.largest", "fragmentation.fgd", "fragmentation.stranded", "goodput",
-    "allocation",
-)  # fmt: skip
+SAMPLED_RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
+_BY_RESOURCE = {
+    **dict.fromkeys(
+        ("imbalance", "fragmentation.largest", "fragmentation.fgd", "fragmentation.stranded"), SAMPLED_RESOURCES
+    ),
+    "goodput": ("cpu", "memory"),
+    "allocation": tuple(f"{resource}@{load}" for resource in ("cpu", "memory", "gpu") for load in LOADS),
+}
+UTILISATION = "utilisation."
+"""Followed by a resource of the nodes."""
 OVER_TIME = ("pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "utilisation")
 """Metrics that have a value over a window and at a moment."""
 _MIN_BOUNDED_WORK_SECONDS = 10.0
@@ -73,20 +79,15 @@ LOWER_IS_BETTER = ("jct", "wait", "startup", "slowdown", "bsld", "makespan", "im
 HIGHER_IS_BETTER = ("throughput", "goodput", "allocation", "utilisation", "fairness", "succeeded", "slo")
 
 
-def known_metrics() -> list[str]:
-    """Names of all metrics; `*` stands for a resource."""
+def known_metrics(resources: Iterable[str] = SAMPLED_RESOURCES) -> list[str]:
+    """Names of all metrics, of utilisation with the given resources."""
     ends = ("mean", *(f"p{percent}" for percent in _PERCENTILES), "max")
     return [
         *_SINGLE,
         *(f"{name}.{end}" for name in _SPREADS for end in ends),
-        *(f"{name}.*" for name in _BY_RESOURCE),
+        *(f"{name}.{resource}" for name, named in _BY_RESOURCE.items() for resource in named),
+        *(UTILISATION + resource for resource in resources),
     ]
-
-
-def is_known(metric: str) -> bool:
-    return metric in known_metrics() or any(
-        metric.startswith(f"{name}.") and len(metric) > len(name) + 1 for name in _BY_RESOURCE
-    )
 
 
 def unit_of(metric: str) -> str:

@@ -8,10 +8,8 @@ import numpy as np
 
 from stowplan.cache.columns import Floats
 from stowplan.simulator.scenario import ScenarioSimulation
-from stowplan.study.metrics import MetricValue, tenant_shares
+from stowplan.study.metrics import SAMPLED_RESOURCES, MetricValue, tenant_shares
 from stowplan.study.recording import RunRecording
-
-_RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 
 
 class Samples:
@@ -40,7 +38,7 @@ class Samples:
         nodes = self._simulation.simulation.engine.cluster.nodes
         free: dict[str, Floats] = {}
         slots = np.flatnonzero(nodes.alive[: nodes.high])
-        for resource in _RESOURCES:
+        for resource in SAMPLED_RESOURCES:
             whole = integrals.value(f"allocatable.{resource}")
             if whole <= 0:
                 continue

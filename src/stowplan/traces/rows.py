@@ -55,7 +55,7 @@ class Row:
     def duration(self, start: float, end: float, names: str) -> float:
         """The time from start to end; `names` describes both in the error for a negative duration."""
         if end < start:
-            raise self.error(f"negative duration, {names} runs from {start:g} to {end:g}")
+            raise self.error(f"negative duration, {names} runs from {start:.15g} to {end:.15g}")
         return end - start
 
     @property

@@ -15,6 +15,9 @@ from click.testing import CliRunner
 from tests.builders.objects import node, pod
 from tests.unit.cluster.serving import serving
 
+from stowplan.api import codec
+from stowplan.api.kinds import KINDS
+from stowplan.cli import record
 from stowplan.cli.main import cli
 from stowplan.cli.record import watch
 from stowplan.errors import InputError
@@ -83,6 +86,56 @@ def test_a_time_that_is_none_is_one_line() -> None:
     found = CliRunner().invoke(cli, ["record", "x.gz", "--for", "long"])
     assert found.exit_code == 2
     assert found.stderr.startswith("stowplan: --for long: expected a time such as 90s")
+
+
+def kubeconfig(tmp_path: Path, server: str) -> list[str]:
+    file = tmp_path / "kubeconfig.json"
+    context = {"name": "c", "context": {"cluster": "k", "user": "u"}}
+    cluster = {"name": "k", "cluster": {"server": server}}
+    file.write_text(json.dumps({"current-context": "c", "contexts": [context], "clusters": [cluster],
+                                "users": [{"name": "u", "user": {}}]}))  # fmt: skip
+    return ["--kubeconfig", str(file)]
+
+
+@pytest.mark.parametrize("command", [["record", "r.gz"], ["replay", "--from-cluster"]], ids=["record", "replay"])
+def test_a_cluster_that_does_not_answer_is_one_line(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(cli, [*command, "--for", "5m", *kubeconfig(tmp_path, "http://127.0.0.1:1")])
+    assert found.exit_code == 2
+    assert found.stderr == "stowplan: http://127.0.0.1:1: Connection refused\n"
+    assert not Path("r.gz").exists()
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_recording_without_all_objects_of_the_start_is_marked(
+    listed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def watched(connection: Any, sink: Any, seconds: Any, on_listed: Any, is_full: Any) -> None:
+        sink.put(KINDS["Node"], [codec.convert(KINDS["Node"].struct, node("n1", "4"))])
+        if listed:
+            on_listed()
+
+    async def readable(connection: Any) -> None: ...
+
+    monkeypatch.setattr(record, "watch", watched)
+    monkeypatch.setattr(record, "check_readable", readable)
+    file = tmp_path / "r.gz"
+    found = CliRunner().invoke(cli, ["record", str(file), "--for", "1m", *kubeconfig(tmp_path, "http://127.0.0.1:1")])
+    if listed:
+        assert found.stderr.splitlines() == [
+            f"stowplan: {file}: 1 objects listed; recording for 1m, or until Ctrl-C",
+            f"stowplan: {file}: 1 changes",
+        ]
+    else:
+        assert found.stderr == (
+            f"stowplan: {file}: ended before all objects were listed; the recording is not complete\n"
+        )
+    assert found.exit_code == (0 if listed else 2)
+    replayed = CliRunner().invoke(cli, ["replay", str(file), "-o", "json"])
+    assert json.loads(replayed.stdout)["complete"] is listed
+    assert ("the recording is not complete" in replayed.stderr) is not listed
 
 
 def recording(tmp_path: Path, *lines: object) -> Path:

@@ -144,7 +144,7 @@ def test_expectations_that_hold(expectation: dict[str, Any], found: str) -> None
         {"metric": "wait.max", "below": "8m"},
         {"metric": "pending", "at": "2h", "below": 5},
         {"pods": {"workload": "b"}, "all": "running", "at": "3m"},
-        {"pods": {"workload": "c"}, "all": "running", "at": "3m"},
+        {"pods": {"app": "c"}, "all": "running", "at": "3m"},
         {"metric": "utilisation.cpu", "over": ["0s", "2h"], "above": 0},
     ],
 )
@@ -182,11 +182,28 @@ def test_pods_are_spread_over_zones() -> None:
             {"metric": "wait.p95", "where": {"size": "1"}, "below": 1},
             "$.expect[0].where.size: expected workload, tenant",
         ),
+        (
+            {"metric": "utilisation.cpuu", "below": 1},
+            '$.expect[0].metric: no node has the resource cpuu (did you mean "cpu"?)',
+        ),
+        (
+            {"metric": "allocation.cpu@91", "below": 1},
+            '$.expect[0].metric: unknown metric allocation.cpu@91 (did you mean "allocation.cpu@90"?)',
+        ),
+        (
+            {"metric": "wait.p95", "where": {"workload": "batsch"}, "below": 1},
+            '$.expect[0].where.workload: no workload is named "batsch" (did you mean "batch"?)',
+        ),
+        (
+            {"pods": {"workload": "batsch"}, "all": "running"},
+            '$.expect[0].pods.workload: no workload is named "batsch" (did you mean "batch"?)',
+        ),
     ],
 )
 def test_expectations_that_cannot_be_checked(expectation: dict[str, Any], line: str) -> None:
+    batch = {"name": "batch", "template": pod("4"), "arrivals": {"at": [0]}}
     with pytest.raises(ConfigError) as caught:
-        run(load(expect=[expectation]))
+        run(load(batch, expect=[expectation]))
     assert caught.value.problems[0].startswith(f"scenario.yaml: {line}")
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from stowplan import api
+from stowplan.api.fields import find_type, unknown_fields
+from stowplan.api.validation import validate
 from stowplan.config.errors import Problems
+from stowplan.config.strict_decoding import suggestion
 from stowplan.simulator.scenario.quantities import MAX_OBJECTS, seconds_of
 
 MIN_INTERVAL_SECONDS = 0.001
@@ -44,3 +50,15 @@ def probability(value: float, path: str, problems: Problems) -> float:
     if not 0 <= value <= 1:
         problems.add(path, "must be between 0 and 1")
     return value
+
+
+def check_object(kind: api.Kind, document: dict[str, Any], item: Any, path: str, problems: Problems) -> None:
+    """Add the faults of a manifest, as for `simulate`: values, and fields that Kubernetes does not know. A template
+    needs no name."""
+    for fault in validate(kind.name, item):
+        field, _, text = fault.removeprefix("$").partition(": ")
+        if field != ".metadata.name" or item.metadata.name:
+            problems.add(path + field, text)
+    known = find_type(kind.name, str(document.get("apiVersion") or kind.api_version))
+    for field, names in [] if known is None else unknown_fields(document, known):
+        problems.add(f"{path}.{field}", f"unknown field{suggestion(field.rpartition('.')[2], names)}")

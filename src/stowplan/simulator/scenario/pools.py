@@ -10,7 +10,7 @@ from stowplan import api
 from stowplan.api import codec
 from stowplan.config.errors import Problems
 from stowplan.errors import InputError
-from stowplan.simulator.scenario.fields import object_count, required
+from stowplan.simulator.scenario.fields import check_object, object_count, required
 from stowplan.simulator.scenario.quantities import RandomQuantity, quantity
 from stowplan.simulator.scenario.schema import PoolSpec
 
@@ -68,6 +68,7 @@ def compile_pool(spec: PoolSpec, path: str, problems: Problems, folder: Path) ->
         where, _, problem = str(error).partition(": ")
         problems.add(f"{path}.template{where.removeprefix('$')}", problem)
     else:
+        check_object(api.KINDS["Node"], spec.template, template, f"{path}.template", problems)
         if not template.status.allocatable:
             template = replace(template, status=replace(template.status, allocatable=template.status.capacity))
         if not template.status.allocatable:

@@ -19,7 +19,7 @@ from stowplan.simulator.input.documents import read_documents
 from stowplan.simulator.input.manifests import SIMULATED
 from stowplan.simulator.kubelet import TENANT, WORKLOAD, Restart
 from stowplan.simulator.scenario.arrivals import ArrivalProcess, compile_arrivals
-from stowplan.simulator.scenario.fields import required, time_at
+from stowplan.simulator.scenario.fields import check_object, required, time_at
 from stowplan.simulator.scenario.quantities import RandomQuantity, ScenarioQuantityError, quantity, weighted
 from stowplan.simulator.scenario.replicas import ReplicaSchedule, compile_load, compile_replicas
 from stowplan.simulator.scenario.schema import ChoiceSpec, ScenarioWorkloadSpec
@@ -173,7 +173,9 @@ def _objects(
             continue
         try:
             text = Template(msgspec.json.encode(document).decode()).safe_substitute(n=1, at="0")
-            yield {"metadata": {}, **document}, codec.decode(kind.struct, text)
+            item = codec.decode(kind.struct, text)
+            check_object(kind, document, item, where, problems)
+            yield {"metadata": {}, **document}, item
         except InputError as error:
             problems.add(where + str(error).removeprefix("$").partition(": ")[0], str(error).partition(": ")[2])
 

@@ -33,6 +33,14 @@ def problems(*workloads: Any, **fields: Any) -> list[str]:
         ({"nodes": {"pools": [pool(), pool()]}}, 's.yaml: $.nodes.pools[0].name: Duplicate value: "general"'),
         ({"nodes": {"pools": [pool(count=-1)]}}, "s.yaml: $.nodes.pools[0].count: must be 0 or more"),
         ({"nodes": {"pools": [{"name": "a"}]}}, "s.yaml: $.nodes.pools[0].template.status.allocatable: Required value"),
+        (
+            {"nodes": {"pools": [{"name": "a", "template": {"status": {"allocatable": {"cpu": "4x"}}}}]}},
+            's.yaml: $.nodes.pools[0].template.status.allocatable.cpu: cannot parse quantity "4x"',
+        ),
+        (
+            {"nodes": {"pools": [{"name": "a", "template": {"status": {"allocatabel": {}}}}]}},
+            's.yaml: $.nodes.pools[0].template.status.allocatabel: unknown field (did you mean "allocatable"?)',
+        ),
         ({"churn": [{"every": "1m"}]}, "s.yaml: $.churn[0]: expected one of delete and roll"),
         ({"failures": [{"nodes": {"pool": "x"}, "at": 0}]}, 's.yaml: $.failures[0].nodes.pool: no pool named "x"'),
         ({"failures": [{"nodes": {}}]}, "s.yaml: $.failures[0]: expected one of at, mtbf and hazard"),
@@ -88,6 +96,14 @@ def test_faults_of_a_scenario_have_file_and_path(fields: dict[str, Any], line: s
         ({"manifest": "no.yaml", "template": {}}, "$.workloads[0].manifest: no.yaml: No such file or directory"),
         ({"template": {"kind": "Secret"}}, "$.workloads[0].template: kind 'Secret' is not simulated"),
         ({"template": pod(containers=3)}, "$.workloads[0].template.spec.containers: Expected `array`, got `int`"),
+        (
+            {"template": pod("2x")},
+            '$.workloads[0].template.spec.containers[0].resources.requests.cpu: cannot parse quantity "2x"',
+        ),
+        (
+            {"template": pod(nodeNam="a")},
+            '$.workloads[0].template.spec.nodeNam: unknown field (did you mean "nodeName"?)',
+        ),
         ({"duration": -5}, "$.workloads[0].duration: must be 0 or more"),
         ({"template": DEPLOYMENT}, "$.workloads[0].duration: pods of a Deployment do not end"),
         ({"restart": {"checkpoint": "1m", "resume": True}}, "$.workloads[0].restart: checkpoint and resume exclude"),
