@@ -11,7 +11,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
-from itertools import islice
 
 from stowplan import api, logs
 from stowplan.cluster import protobuf, wire
@@ -89,8 +88,9 @@ class EventRecorder:
     def emit(self, instruction: EmitEvent) -> None:
         """Write an event about a pod."""
         # A pod is bound once, so the most frequent event needs no series.
-        repeatable = instruction.reason != _SCHEDULED
-        key = self._key(instruction) if repeatable else None
+        self._emit(instruction, self._key(instruction) if instruction.reason != _SCHEDULED else None)
+
+    def _emit(self, instruction: EmitEvent, key: Hashable | None) -> None:
         if key is not None and self._series.count_again(key, self._clock()):
             return
         pod, related = instruction.regarding, instruction.related
@@ -102,13 +102,14 @@ class EventRecorder:
     def repeat(self, instruction: RepeatEvent) -> None:
         """Write events about several pods."""
         pods = tuple(instruction.pods)
-        single = self._series.count_together(pods, self._clock())
+        single = self._series.count_together(instruction.batch, pods, self._clock())
         if not single:
             return
-        events = list(islice(instruction.each(), single))
-        for event in events:
-            self.emit(event)
-        self._series.keep_together(pods, map(self._key, events))
+        keys: dict[Hashable, Hashable] = {}
+        for event in instruction.each(frozenset(single)):
+            key = keys[event.regarding] = self._key(event)
+            self._emit(event, key)
+        self._series.keep_together(instruction.batch, keys)
 
     def record(self, regarding: api.ObjectReference, controller: str, reason: str, note: str) -> None:
         """Write a normal event about any object."""

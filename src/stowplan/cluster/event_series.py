@@ -5,7 +5,7 @@ Upstream: k8s.io/client-go/tools/events/event_broadcaster.go (recordToSink, fini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from stowplan.cluster import wire
 
@@ -31,6 +31,7 @@ class Series:
         "reported_at",
         "seen_at",
         "subject",
+        "together",
     )
 
     def __init__(self, key: Hashable, path: bytes, fields: bytes, now: float, subject: Hashable = None) -> None:
@@ -51,6 +52,8 @@ class Series:
         self.reported = 1
         """The last count sent to the server."""
         self.reported_at = now
+        self.together: SeriesTogether | None = None
+        """Where events are counted that `count` does not include yet."""
 
     @property
     def collection(self) -> bytes:
@@ -68,30 +71,46 @@ class Series:
 class SeriesTogether:
     """Series of equal pods whose events repeat together. Their counts are brought up to date before they are sent."""
 
-    __slots__ = ("_times", "pods", "seen_at", "series")
+    __slots__ = ("_pods", "_seen_at", "_series", "_times")
 
-    def __init__(self, pods: tuple[object, ...], series: list[Series]) -> None:
-        self.pods = pods
-        self.series = series
-        """In the order of the pods."""
+    def __init__(self) -> None:
+        self._series: dict[Hashable, Series] = {}
+        """By pod."""
+        self._pods: tuple[Hashable, ...] = ()
+        """The pods, if the series of all of them are here; else empty."""
         self._times = 0
-        self.seen_at = 0.0
+        self._seen_at = 0.0
 
-    def count_again(self, now: float) -> None:
+    def __len__(self) -> int:
+        return len(self._series)
+
+    def count_again(self, pods: tuple[Hashable, ...], now: float) -> list[Hashable]:
+        """Count an event of each of the pods; returns those that have no series here. Series of other pods leave."""
+        missing: list[Hashable] = []
+        if pods is not self._pods:
+            self.settle()
+            series = self._series
+            missing = [pod for pod in pods if pod not in series]
+            if len(series) + len(missing) > len(pods):
+                self._series = {pod: series[pod] for pod in pods if pod in series}
+            self._pods = () if missing else pods
         self._times += 1
-        self.seen_at = now
+        self._seen_at = now
+        return missing
+
+    def keep(self, series: dict[Hashable, Series]) -> None:
+        self.settle()
+        self._series |= series
+        for each in series.values():
+            if each.together is not None:
+                each.together.settle()
+            each.together = self
 
     def settle(self) -> None:
-        for series in self.series if self._times else ():
+        for series in self._series.values() if self._times else ():
             series.count += self._times
-            series.seen_at = max(series.seen_at, self.seen_at)
+            series.seen_at = max(series.seen_at, self._seen_at)
         self._times = 0
-
-    def narrow(self, pods: tuple[object, ...]) -> None:
-        """Keep only the last pods."""
-        self.settle()
-        self.pods = pods
-        del self.series[: -len(pods)]
 
 
 class SeriesBook:
@@ -103,8 +122,8 @@ class SeriesBook:
         self._book: dict[Hashable, Series] = {}
         self._latest: dict[Hashable, Series] = {}
         """The latest series by subject."""
-        self._together: dict[int, SeriesTogether] = {}
-        """Series that are counted together, by the identity of the last pod."""
+        self._together: dict[Hashable, SeriesTogether] = {}
+        """Series that are counted together, by batch."""
 
     def __len__(self) -> int:
         return len(self._book)
@@ -131,41 +150,30 @@ class SeriesBook:
     def created(self, series: Series, now: float) -> None:
         """The event object exists; the event may have repeated meanwhile."""
         series.created = True
+        if series.together is not None:
+            series.together.settle()
         if series.count > series.reported:
             self._report(series, now)
 
-    def count_together(self, pods: tuple[object, ...], now: float) -> int:
-        """Count an event of each of the pods whose series are kept together, which are the last ones; returns the
-        number of pods before them. Pods leave and join a batch at its front, one by one."""
-        repeats = self._together.get(id(pods[-1]))
-        if repeats is None:
-            return len(pods)
-        if repeats.pods is not pods:
-            common = min(len(pods), len(repeats.pods))
-            if pods[-common:] != repeats.pods[-common:]:
-                return len(pods)
-            if common < len(repeats.pods):
-                repeats.narrow(pods)
-        repeats.count_again(now)
-        return len(pods) - len(repeats.pods)
+    def count_together(self, batch: Hashable, pods: tuple[Hashable, ...], now: float) -> Sequence[Hashable]:
+        """Count an event of each pod of a batch whose series is kept together with the others; returns the other
+        pods."""
+        together = self._together.get(batch)
+        return pods if together is None else together.count_again(pods, now)
 
-    def keep_together(self, pods: tuple[object, ...], keys: Iterable[Hashable]) -> None:
-        """Count events of the pods together from now on, if the server has or gets a count of each. The keys are those
-        of the first pods; the series of the others are kept together already."""
-        series = [self._book.get(key) for key in keys]
-        known = [
-            each for each in series if each is not None and (each.deferred or (each.created and each.reported > 1))
-        ]
-        if len(known) != len(series):
+    def keep_together(self, batch: Hashable, keys: Mapping[Hashable, Hashable]) -> None:
+        """Count events of pods of a batch together from now on, if the server has or gets a count of each. The keys
+        are those of the last events of pods."""
+        known = {pod: series for pod, key in keys.items() if (series := self._book.get(key)) is not None}
+        known = {pod: each for pod, each in known.items() if each.deferred or not each.created or each.reported > 1}
+        if not known:
             return
-        earlier = self._together.pop(id(pods[-1]), None)
-        if earlier is not None:
-            earlier.settle()
-            if len(known) < len(pods):
-                known += earlier.series
-        if len(self._together) >= MAX_TOGETHER:
-            self._together.pop(next(iter(self._together))).settle()
-        self._together[id(pods[-1])] = SeriesTogether(pods, known)
+        together = self._together.get(batch)
+        if together is None:
+            if len(self._together) >= MAX_TOGETHER:
+                self._together.pop(next(iter(self._together))).settle()
+            together = self._together[batch] = SeriesTogether()
+        together.keep(known)
 
     def forget(self, series: Series) -> None:
         """The server rejected the event: the next repetition starts a new series."""
@@ -174,8 +182,8 @@ class SeriesBook:
 
     def flush(self, now: float) -> None:
         """Send due counts and remove finished series."""
-        for repeats in self._together.values():
-            repeats.settle()
+        for together in self._together.values():
+            together.settle()
         self._together.clear()
         for series in list(self._book.values()):
             over = now - series.seen_at > FINISH_AFTER_SECONDS

@@ -85,7 +85,7 @@ class FailureHandler:
         pods = batch.pods
         state.queue.refuse_batch(batch)
         note = encode_note(batch.refusal).decode()
-        state.outbox.append(RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", note))
+        state.outbox.append(RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", note, batch.pod.uid))
 
     def _patch(self, known: PendingPod, failed: AttemptFailure) -> PatchStatus | None:
         """The patch of the status; None if it has the condition and the nomination already, or gets them by a patch

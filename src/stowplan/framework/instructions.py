@@ -7,7 +7,7 @@ event loop is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Coroutine, Generator, Iterator, Sequence
 from typing import Any, Literal
 
 from stowplan import api
@@ -132,12 +132,20 @@ class EmitEvent(Instruction):
 class RepeatEvent(Instruction):
     """Record an event about each of several pods, all of which had the same event before."""
 
-    __slots__ = ("_first", "pods")
+    __slots__ = ("_first", "batch", "pods")
 
     def __init__(
-        self, pods: Sequence[Pod], type: Literal["Normal", "Warning"], reason: str, action: str, note: str
+        self,
+        pods: Sequence[Pod],
+        type: Literal["Normal", "Warning"],
+        reason: str,
+        action: str,
+        note: str,
+        batch: str = "",
     ) -> None:
         self.pods = pods
+        self.batch = batch
+        """Equal for most of the pods the next time."""
         self._first = EmitEvent(pods[0], type, reason, action, note)
 
     @property
@@ -145,10 +153,10 @@ class RepeatEvent(Instruction):
         """The schedulerName of the profile."""
         return self._first.reporter
 
-    def each(self) -> Iterator[EmitEvent]:
-        """The events one by one."""
+    def each(self, only: Container[object] | None = None) -> Iterator[EmitEvent]:
+        """The events one by one; `only` are the pods whose events are wanted."""
         first = self._first
-        for pod in self.pods:
+        for pod in self.pods if only is None else [pod for pod in self.pods if pod in only]:
             yield EmitEvent(pod, first.type, first.reason, first.action, first.note)
 
 

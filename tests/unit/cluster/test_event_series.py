@@ -94,47 +94,74 @@ def test_the_book_is_bounded() -> None:
     assert [book.book.count_again(key, 1.0) for key in "abc"] == [False, True, True]
 
 
+def keep(book: Book, *pods: str) -> None:
+    book.book.keep_together("batch", dict(zip(pods, pods, strict=True)))
+
+
 def test_series_of_equal_pods_are_counted_together_once_the_server_has_their_counts() -> None:
     book, pods = Book(), ("a", "b")
     series = [book.see(key, 0.0) for key in pods]
-    book.book.keep_together(pods, pods)
-    assert book.book.count_together(pods, 1.0) == 2, "the server has no count of them"
+    keep(book, *pods)
+    assert book.book.count_together("batch", pods, 1.0) == pods, "the server has no count of them"
     for key in pods:
         book.book.count_again(key, 1.0)
-    book.book.keep_together(pods, pods)
-    assert [book.book.count_together(pods, float(now)) for now in range(2, 5)] == [0] * 3
-    assert book.book.count_together(("c", *pods[1:]), 5.0) == 2, "other pods"
-    assert book.book.count_together(("a", "c"), 5.0) == 2, "other pods"
+    keep(book, *pods)
+    assert [book.book.count_together("batch", pods, float(now)) for now in range(2, 5)] == [[]] * 3
+    assert book.book.count_together("other batch", pods, 5.0) == pods
     assert [each.count for each in series] == [2, 2]
     book.book.flush(REFRESH_SECONDS)
     assert [(each.count, each.seen_at) for each in series] == [(5, 4.0)] * 2
     assert book.told == [("a", 2), ("b", 2), ("a", 5), ("b", 5)]
 
 
-def test_pods_that_leave_or_join_at_the_front_do_not_end_the_common_count_of_the_others() -> None:
+def test_pods_that_leave_or_join_do_not_end_the_common_count_of_the_others() -> None:
     book, pods = Book(), ("a", "b", "c", "d")
     series = [book.see(key, 0.0) for key in pods]
     for key in pods:
         book.book.count_again(key, 1.0)
-    book.book.keep_together(pods, pods)
-    assert book.book.count_together(pods, 2.0) == 0
-    assert book.book.count_together(pods[2:], 3.0) == 0, "two pods have left"
-    assert book.book.count_together(pods[1:], 4.0) == 1, "one of them is back, and is counted by the caller"
-    book.book.count_again("b", 4.0)
-    book.book.keep_together(pods[1:], ("b",))
-    assert book.book.count_together(pods[1:], 5.0) == 0
-    assert book.book.count_together(pods[1:3], 6.0) == 2, "the last pod has left: the caller counts"
+    keep(book, *pods)
+    assert book.book.count_together("batch", pods, 2.0) == []
+    assert book.book.count_together("batch", ("b", "d"), 3.0) == [], "two pods have left"
+    assert book.book.count_together("batch", ("a", "b", "d"), 4.0) == ["a"], "back, and counted by the caller"
+    book.book.count_again("a", 4.0)
+    keep(book, "a")
+    assert book.book.count_together("batch", ("a", "b", "d"), 5.0) == []
     book.book.flush(7.0)
-    assert [(each.count, each.seen_at) for each in series] == [(3, 2.0), (5, 5.0), (6, 5.0), (6, 5.0)]
+    assert [(each.count, each.seen_at) for each in series] == [(5, 5.0), (6, 5.0), (3, 2.0), (6, 5.0)]
 
 
 def test_series_that_join_others_need_a_count_at_the_server() -> None:
     book, pods = Book(), ("a", "b")
     series = [book.see(key, 0.0) for key in pods]
     book.book.count_again("b", 1.0)
-    book.book.keep_together(pods[1:], ("b",))
-    assert book.book.count_together(pods, 2.0) == 1
-    book.book.keep_together(pods, ("a",))
-    assert book.book.count_together(pods, 3.0) == 1, "the server has no count of the first"
+    keep(book, "b")
+    for now in (2.0, 3.0):
+        assert book.book.count_together("batch", pods, now) == ["a"]
+        keep(book, "a")
     book.book.flush(4.0)
     assert [each.count for each in series] == [1, 4]
+
+
+def test_an_event_that_repeats_with_others_while_it_is_created_is_told_then() -> None:
+    book, pods = Book(), ("a", "b")
+    series = [book.see(key, 0.0, created=False) for key in pods]
+    keep(book, *pods)
+    assert [book.book.count_together("batch", pods, now) for now in (1.0, 2.0)] == [[], []]
+    book.book.created(series[1], 3.0)
+    assert book.told == [("b", 3)]
+
+
+def test_series_that_move_to_another_batch_keep_their_count() -> None:
+    book, pods = Book(), ("a", "b")
+    series = [book.see(key, 0.0) for key in pods]
+    for key in pods:
+        book.book.count_again(key, 1.0)
+    keep(book, "a")
+    book.book.keep_together("later batch", {"b": "b"})
+    book.book.count_together("later batch", ("b",), 2.0)
+    assert book.book.count_together("batch", pods, 3.0) == ["b"]
+    book.book.count_again("b", 3.0)
+    keep(book, "b")
+    book.book.count_together("batch", pods, 4.0)
+    book.book.flush(5.0)
+    assert [each.count for each in series] == [4, 5]
