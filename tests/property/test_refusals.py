@@ -76,11 +76,14 @@ class Overload:
         self._number += 1
         self.host.put(pod(f"w{self._number}", **{"labels": {}, **self.random.choice(self._shapes), **self._policy}))
 
-    def pod_changes(self) -> None:
+    def pod_changes(self, nominated: str = "") -> None:
         waiting = sorted(known.pod.name for known in self.host.engine.pending.values())
         if waiting:
             shape = {"labels": {}, **self.random.choice(self._shapes), **self._policy}
-            self.host.put(pod(self.random.choice(waiting), **shape))
+            self.host.put(pod(self.random.choice(waiting), nominated=nominated, **shape))
+
+    def pod_is_nominated(self) -> None:
+        self.pod_changes(nominated=f"n{self.random.randrange(3)}")
 
     def running_pod_ends(self) -> None:
         running = sorted(each.name for each in self.host.engine.cluster.pods.values())
@@ -114,6 +117,7 @@ EVENTS = (
     Overload.node_changes,
     Overload.pod_comes,
     Overload.pod_changes,
+    Overload.pod_is_nominated,
     Overload.waiting_pod_ends,
     Overload.time_passes,
     *[Overload.running_pod_ends] * 6,

@@ -5,7 +5,6 @@ Upstream: pkg/scheduler/schedule_one.go
 
 from __future__ import annotations
 
-from collections.abc import Set
 from functools import partial
 
 from stowplan.engine.binding_cycle import BindingCycles
@@ -85,13 +84,13 @@ class SchedulingCycles:
             self._templates_version = version
             state.queue.separate_all()
             return state.queue.pop()
-        profile = state.profiles[batch.pod.template.spec.scheduler_name]
-        decision = profile.recall(batch.first.pod)
-        if decision is None or decision.message != batch.refusal or _rejectors(decision) != batch.unschedulable_plugins:
+        first = batch.first
+        decision = state.profiles[batch.pod.template.spec.scheduler_name].recall(first.pod)
+        if decision is None or decision.message != batch.refusal or not _rejected_by(decision, batch):
             return state.queue.pop_first(batch)
         status = Status(Code.Unschedulable, decision.message)
-        state.cycle += len(batch)
-        self.last = batch.first
+        state.cycle += len(batch.members)
+        self.last = first
         batch.refused(state.queue_clock())
         if self._observes:
             state.observer.refused_together(batch, decision, status)
@@ -144,21 +143,19 @@ def _broken(profile: Profile, pod: Pod, bug: Exception) -> Decision:
 def _failed(decision: Decision) -> AttemptFailure:
     if decision.error is not None:
         return AttemptFailure(decision.error, decision.message)
-    assert decision.diagnosis is not None
-    unschedulable, pending = decision.diagnosis.rejectors()
+    unschedulable, pending = decision.rejectors
     nominate = decision.nominated_node_name if decision.profile.post_filters else ""
     return AttemptFailure(
         Status(Code.Unschedulable, decision.message),
         decision.message,
-        frozenset(unschedulable),
-        frozenset(pending),
+        unschedulable,
+        pending,
         nominate,
         is_shared=decision.refusal is not None and not pending,
     )
 
 
-def _rejectors(decision: Decision) -> Set[str]:
-    """The plugins that refused the pod; empty if one of them returned Pending."""
-    assert decision.diagnosis is not None
-    unschedulable, pending = decision.diagnosis.rejectors()
-    return set() if pending else unschedulable
+def _rejected_by(decision: Decision, batch: RefusedBatch) -> bool:
+    """Whether the plugins that refused the batch refuse the pod, and none of them returns Pending."""
+    unschedulable, pending = decision.rejectors
+    return not pending and unschedulable == batch.unschedulable_plugins

@@ -9,13 +9,17 @@ from collections.abc import Collection
 
 from stowplan.framework import Pod
 
+MAX_LOGGED_CHANGES = 64
+
 
 class Nominator:
     """Nominated pods by node."""
 
     def __init__(self) -> None:
         self.version = 0
-        """Changes with every nomination that is added or removed."""
+        """Increases by one with every nomination that is added or removed."""
+        self._changes: list[str] = []
+        """The nodes of the latest changes."""
         self._node_of: dict[str, str] = {}
         self.by_node: dict[str, dict[str, Pod]] = {}
 
@@ -24,7 +28,7 @@ class Nominator:
         self.remove(pod)
         node_name = node_name or pod.nominated_node_name
         if node_name and not pod.node_name:
-            self.version += 1
+            self._changed(node_name)
             self._node_of[pod.uid] = node_name
             self.by_node.setdefault(node_name, {})[pod.uid] = pod
 
@@ -36,11 +40,22 @@ class Nominator:
     def remove(self, pod: Pod) -> None:
         node_name = self._node_of.pop(pod.uid, None)
         if node_name is not None:
-            self.version += 1
+            self._changed(node_name)
             pods = self.by_node[node_name]
             del pods[pod.uid]
             if not pods:
                 del self.by_node[node_name]
+
+    def changed_since(self, version: int) -> list[str] | None:
+        """The nodes whose nominations changed since a version, with repeats; None if these are too many."""
+        behind = self.version - version
+        return None if behind > MAX_LOGGED_CHANGES else self._changes[len(self._changes) - behind :]
+
+    def _changed(self, node_name: str) -> None:
+        self.version += 1
+        self._changes.append(node_name)
+        if len(self._changes) > 2 * MAX_LOGGED_CHANGES:
+            del self._changes[:MAX_LOGGED_CHANGES]
 
     def node_of(self, pod: Pod) -> str:
         return self._node_of.get(pod.uid, "")

@@ -1,8 +1,8 @@
 """Pods that are refused together: they move through the queue as one.
 
-Pods of one template that were refused one after the other at the same time, with the same message, and that back off
-equally long, stay equal until an update of one of them: the same events wake them, they are tried one right after the
-other, and the refusal of the first is the refusal of all. Attempts are counted for the batch, and added to
+Pods of one template that were refused one after the other within a moment, with the same message, and whose backoff
+ends in the same second, stay equal until an update of one of them: the same events wake them, they are tried one right
+after the other, and the refusal of the first is the refusal of all. Attempts are counted for the batch, and added to
 the counters of a pod when it leaves the batch or is read.
 """
 
@@ -42,9 +42,7 @@ class RefusedBatch(QueuedPodInfo):
         self._since: dict[str, int] = {}
         """By the uid of a pod: the number of refusals that its counters have."""
         self._pods: tuple[Pod, ...] | None = None
-        first.sub_queue = self
-        self.members[first.pod.uid] = first
-        self._since[first.pod.uid] = 0
+        self.append(first)
 
     def __len__(self) -> int:
         return len(self.members)
@@ -59,6 +57,13 @@ class RefusedBatch(QueuedPodInfo):
     @property
     def first(self) -> QueuedPodInfo:
         return next(iter(self.members.values()))
+
+    def append(self, info: QueuedPodInfo) -> None:
+        """Add a pod at the end."""
+        info.sub_queue = self
+        self.members[info.pod.uid] = info
+        self._since[info.pod.uid] = self._refusals
+        self._pods = None
 
     def absorb(self, later: RefusedBatch) -> None:
         """Append the pods of another batch."""
@@ -100,11 +105,12 @@ class RefusedBatch(QueuedPodInfo):
         """Add the refusals since it joined, or since the last call, to the counters of a pod."""
         uid = info.pod.uid
         missed = self._refusals - self._since[uid]
-        info.timestamp, info.backoff_expiration = self.timestamp, self.backoff_expiration
         if missed:
             self._since[uid] = self._refusals
+            info.timestamp = self.timestamp
             info.attempts += missed
             info.unschedulable_count += missed
+            info.backoff_expiration = None
             info.was_flushed, info.flush_timestamp = False, -inf
             self._on_repeated(info, missed)
 

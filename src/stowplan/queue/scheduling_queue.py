@@ -28,6 +28,9 @@ log = logs.get(__name__)
 FLUSH_INTERVAL_SECONDS = 30.0
 """Interval of the check for pods that exceed the unschedulable timeout."""
 
+JOIN_SECONDS = 0.05
+"""Time between the refusals of equal pods that move on together."""
+
 ADDED = cluster_events.UNSCHEDULABLE_POD_ADD.label
 UPDATED = cluster_events.UNSCHEDULABLE_POD_UPDATE.label
 FORCE_ACTIVATE = cluster_events.FORCE_ACTIVATE.label
@@ -225,7 +228,7 @@ class SchedulingQueue(QueueViews):
             before = self._unschedulable.before(info)
             if isinstance(before, RefusedBatch) and self._belong_together(before, info):
                 self._unschedulable.discard(info)
-                before.absorb(self._make_batch(info))
+                before.append(info)
             else:
                 self._unschedulable.split(info, [self._begin_batch(info)])
         return True
@@ -244,9 +247,12 @@ class SchedulingQueue(QueueViews):
         return may_join and bool(info.refusal)
 
     def _belong_together(self, batch: RefusedBatch, later: QueuedPodInfo) -> bool:
-        """Whether a pod or batch of the same group that was refused right after a batch belongs to it."""
+        """Whether a pod or batch of the same group that was refused right after a batch belongs to it.
+
+        While writes are slow, few pods are refused at a time. A pod that joins a batch is tried with it the next time,
+        by up to a moment before pods of other templates and the same priority that were refused in between."""
         return (
-            batch.timestamp == later.timestamp
+            0 <= later.timestamp - batch.timestamp <= JOIN_SECONDS
             and batch.refusal == later.refusal
             and batch.pod.template is later.pod.template
             and batch.unschedulable_plugins == later.unschedulable_plugins
@@ -254,13 +260,11 @@ class SchedulingQueue(QueueViews):
                 batch.unschedulable_count == later.unschedulable_count
                 or (self._backoff.is_longest(batch) and self._backoff.is_longest(later))
             )
+            and self._backoff.expiration(batch) == self._backoff.expiration(later)
         )
 
-    def _make_batch(self, info: QueuedPodInfo) -> RefusedBatch:
-        return RefusedBatch(next(self._batch_numbers), info, self._on_repeated, self._batch_emptied)
-
     def _begin_batch(self, info: QueuedPodInfo) -> RefusedBatch:
-        batch = self._make_batch(info)
+        batch = RefusedBatch(next(self._batch_numbers), info, self._on_repeated, self._batch_emptied)
         self._batches[batch.pod.uid] = batch
         return batch
 
@@ -273,7 +277,7 @@ class SchedulingQueue(QueueViews):
                 joined.append(info)
             elif isinstance(before, RefusedBatch) and self._belong_together(before, info):
                 self._unschedulable.discard(info)
-                before.absorb(self._make_batch(info))
+                before.append(info)
             else:
                 batch = self._begin_batch(info)
                 self._unschedulable.split(info, [batch])

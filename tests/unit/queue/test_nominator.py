@@ -1,7 +1,7 @@
 import pytest
 from tests.builders import World, pod
 
-from stowplan.queue.nominator import Nominator
+from stowplan.queue.nominator import MAX_LOGGED_CHANGES, Nominator
 
 
 def names(nominator: Nominator, node: str) -> list[str]:
@@ -67,3 +67,19 @@ def test_updating(decided: str, old: str, new: str, node: str) -> None:
     nominator.update(before, after)
     assert nominator.node_of(after) == node
     assert nominator.by_node == ({node: {after.uid: after}} if node else {})
+
+
+def test_nodes_whose_nominations_changed_are_known_for_a_while() -> None:
+    world, nominator = World(), Nominator()
+    first, later = world.pod(pod("a")), world.pod(pod("b"))
+    nominator.add(first, "n1")
+    before = nominator.version
+    nominator.add(later, "n2")
+    nominator.remove(first)
+    assert nominator.changed_since(before) == ["n2", "n1"]
+    assert nominator.changed_since(nominator.version) == []
+    for _ in range(MAX_LOGGED_CHANGES):
+        latest = nominator.version
+        nominator.add(later, "n3")
+    assert nominator.changed_since(latest) == ["n3", "n3"]
+    assert nominator.changed_since(before) is None

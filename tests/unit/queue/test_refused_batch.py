@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from tests.unit.queue.fakes import make_pod
+import pytest
+from tests.unit.queue.fakes import NODE_ADD, Rig, make_pod
 
 from stowplan.framework import QueuedPodInfo
 from stowplan.queue.refused_batch import RefusedBatch, each_pod
@@ -59,3 +60,39 @@ def test_pods_leave_with_their_counters() -> None:
     assert batches.emptied == []
     batch.discard(b)
     assert (len(batch), batches.emptied) == (0, [batch])
+
+
+@pytest.mark.parametrize(
+    ("start", "pauses", "batches"),
+    [
+        (1000.0, (0.0, 0.0), 1),
+        (1000.0, (0.02, 0.02), 1),
+        (1000.0, (0.02, 0.04), 2),
+        (1000.0, (1.0, 0.0), 2),
+        (1000.97, (0.02, 0.02), 2),
+    ],
+    ids=["at once", "within a moment", "longer than a moment", "apart", "other second"],
+)
+def test_equal_pods_refused_within_a_moment_whose_backoff_ends_together_move_on_as_one(
+    start: float, pauses: tuple[float, float], batches: int
+) -> None:
+    rig = Rig(start)
+    for name in "abc":
+        rig.queue.add(make_pod(name))
+    at = []
+    for pause in (0.0, *pauses):
+        rig.clock.now += pause
+        at.append(rig.clock.now)
+        refused = rig.pop()
+        refused.unschedulable_plugins = {"Adds"}
+        rig.queue.add_unschedulable(refused, "no room", has_condition=True)
+        rig.queue.done(refused.pod.uid)
+    assert [info.timestamp for info in rig.queue.unschedulable] == at, "until they are refused together"
+    rig.queue.move(NODE_ADD, None, True)
+    popped = 0
+    while isinstance(batch := rig.queue.pop(), RefusedBatch):
+        popped += 1
+        batch.refused(rig.clock.now)
+        rig.queue.refuse_batch(batch)
+    assert popped == batches
+    assert {info.timestamp for info in rig.queue.unschedulable} == {rig.clock.now}

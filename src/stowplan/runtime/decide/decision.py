@@ -42,6 +42,7 @@ class Decision:
     """
 
     __slots__ = (
+        "_rejectors",
         "diagnosis",
         "error",
         "evaluated",
@@ -83,6 +84,7 @@ class Decision:
         self.diagnosis = diagnosis
         self.refusal: KeptRefusal | None = None
         """The memory of this refusal, which holds for equal pods; None if there is none."""
+        self._rejectors: tuple[frozenset[str], frozenset[str]] | None = None
 
     @classmethod
     def unschedulable(cls, diagnosis: Diagnosis, post_filtered: PostFilterRound) -> Decision:
@@ -107,6 +109,15 @@ class Decision:
     def broken(cls, profile: Profile, pod: Pod, text: str) -> Decision:
         """An internal error."""
         return cls.failed(profile, pod, CycleError(text))
+
+    @property
+    def rejectors(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The plugins that rejected a pod that fits no node: (UnschedulablePlugins, PendingPlugins)."""
+        if self._rejectors is None:
+            assert self.diagnosis is not None
+            unschedulable, pending = self.diagnosis.rejectors()
+            self._rejectors = frozenset(unschedulable), frozenset(pending)
+        return self._rejectors
 
     def about(self, pod: Pod) -> Decision:
         """The same refusal of an equal pod."""

@@ -1,7 +1,8 @@
 """The memory of refusals: a template that no node is feasible for stays refused until something relevant changes.
 
 Pods of one template get the same diagnosis and message in the same state of the cluster. A refusal is recalled while
-node objects, rules and nominations are the same; nodes on which pods came or went since are filtered again, one by one.
+node objects and rules are the same; nodes on which pods came or went or were nominated since are filtered again, one by
+one.
 Where the pod might preempt others and no evictions help, the refusal is recalled only as long as nothing changes.
 """
 
@@ -16,6 +17,7 @@ from stowplan.plugins.base import InTreePlugin
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.filtering import NO_OBJECTION
+from stowplan.runtime.decide.nominated_pods import NominatedPodsFilter, Verdict
 from stowplan.runtime.points.cycle_error import CycleError, failed_at
 from stowplan.runtime.points.post_filter import run_post_filters
 from stowplan.runtime.preemption.search import nodes_where_preemption_might_help
@@ -39,6 +41,7 @@ class KeptRefusal:
         "_by_slot",
         "_decision",
         "_filters",
+        "_nominations",
         "_position",
         "_profile",
         "_searched",
@@ -53,11 +56,12 @@ class KeptRefusal:
         self._decision = decision
         self._stamp = _stamp(profile)
         self._position = profile.cluster.nodes.log.position
-        self._filters: tuple[SlotFilter, ...] | None = None
-        """Made when a node is filtered again for the first time."""
+        self._nominations = profile.nominator.version
+        self._filters: dict[str, tuple[SlotFilter, ...]] = {}
+        """Filters to run again on a node, by the plugin that rejected the node before; made on first use."""
         skipped, shape = diagnosis.state.skip_filter, profile.shape.of(decision.pod.template)
         active = [plugin for plugin in shape.cluster_filters if plugin.name not in skipped]
-        self._by_slot = not active and diagnosis.pre_filtered is NO_OBJECTION and not profile.nominator.by_node
+        self._by_slot = not active and diagnosis.pre_filtered is NO_OBJECTION
         """Whether the answer about a node depends on that node alone."""
         self._searched = 0
         """Nodes that were searched for victims, from a random one on."""
@@ -72,55 +76,92 @@ class KeptRefusal:
         self.used = 0
 
     def recall(self, pod: Pod) -> Decision | None:
-        """The decision about a pod of the template, if it is a refusal again; None if only a new decision shows it."""
+        """The decision about an equal pod, if it is a refusal again; None if only a new decision shows it. The pod is
+        not nominated."""
         self.has_feasible_node = False
-        if self._stamp != _stamp(self._profile):
+        profile = self._profile
+        if self._stamp != _stamp(profile):
             return None
-        log = self._profile.cluster.nodes.log
-        behind = log.position - self._position
-        if behind:
-            if behind > MAX_SCALAR_REPAIRS or not self._by_slot:
+        position, nominations = profile.cluster.nodes.log.position, profile.nominator.version
+        if position != self._position or nominations != self._nominations:
+            slots = self._changed_slots() if self._by_slot else None
+            if slots is None:
                 return None
             try:
-                if not self._repair(set(log.slots[-behind:])):
+                if not self._repair(slots, pod):
                     self.has_feasible_node = True
                     return None
             except CycleError:
                 return None
-            self._position += behind
+            self._position, self._nominations = position, nominations
         if self._searched:
-            self._profile.rng.randrange(self._searched)  # As the search does: later random choices stay the same.
-        return self._decision if self._decision.pod is pod else self._decision.about(pod)
+            profile.rng.randrange(self._searched)  # As the search does: later random choices stay the same.
+        return self._decision
 
-    def _repair(self, slots: set[int]) -> bool:
+    def _changed_slots(self) -> set[int] | None:
+        """The nodes on which pods came or went or were nominated; None if these are too many."""
+        nodes, nominator = self._profile.cluster.nodes, self._profile.nominator
+        behind = nodes.log.position - self._position
+        if behind > MAX_SCALAR_REPAIRS:
+            return None
+        slots = set(nodes.log.slots[-behind:]) if behind else set()
+        if nominator.version != self._nominations:
+            names = nominator.changed_since(self._nominations)
+            if names is None:
+                return None
+            slots.update(info.slot for name in names if (info := nodes.get(name)) is not None)
+        return slots
+
+    def _repair(self, slots: set[int], pod: Pod) -> bool:
         """Filter nodes again whose pods changed; False if one of them is feasible now."""
         known = self._decision.diagnosis
         assert known is not None
         changed: dict[int, Status] = {}
         for slot in slots:
-            status = self._filter(slot)
+            before = known.status_of(slot)
+            status = self._filter(slot, before, pod)
             if status is None:
                 return False
-            if status is not (before := known.status_of(slot)) and status != before:
+            if status is not before and status != before:
                 changed[slot] = status
         if changed:
             self._decision = _decide_again(known, changed)
             self._decision.refusal = self
         return True
 
-    def _filter(self, slot: int) -> Status | None:
-        if self._filters is None:
-            self._filters = self._bind_filters()
-        for check in self._filters:
+    def _filter(self, slot: int, before: Status | None, pod: Pod) -> Status | None:
+        if self._profile.nominator.by_node:
+            has_rivals, status = self._filter_with_nominated_pods(slot, pod)
+            if has_rivals:
+                return status
+        rejector = "" if before is None else before.plugin
+        filters = self._filters.get(rejector)
+        if filters is None:
+            filters = self._filters[rejector] = self._bind_filters(rejector)
+        for check in filters:
             if (status := check(slot)) is not None:
                 return status
         return None
 
-    def _bind_filters(self) -> tuple[SlotFilter, ...]:
+    def _filter_with_nominated_pods(self, slot: int, pod: Pod) -> Verdict:
+        diagnosis, info = self._decision.diagnosis, self._profile.cluster.nodes.infos[slot]
+        assert diagnosis is not None
+        assert info is not None
+        if info.name not in self._profile.nominator.by_node:
+            return False, None
+        return NominatedPodsFilter(self._profile, diagnosis.state, pod).filter(info)
+
+    def _bind_filters(self, rejector: str) -> tuple[SlotFilter, ...]:
+        """The filters whose answer about a node that a plugin rejected may change with the pods on it. Filters before
+        this plugin passed the node; those that read the node object alone still do."""
         diagnosis, profile = self._decision.diagnosis, self._profile
         assert diagnosis is not None
         skipped = diagnosis.state.skip_filter
-        return tuple(_slot_filter(p, diagnosis) for p in profile.filters if p.name not in skipped)
+        plugins = [plugin for plugin in profile.filters if plugin.name not in skipped]
+        names = [plugin.name for plugin in plugins]
+        passed = names.index(rejector) if rejector in names else 0
+        again = [plugin for at, plugin in enumerate(plugins) if at >= passed or plugin.scope != "node"]
+        return tuple(_slot_filter(plugin, diagnosis) for plugin in again)
 
 
 class RefusalMemory:
@@ -134,7 +175,8 @@ class RefusalMemory:
         self._turn = 0
 
     def recall(self, pod: Pod) -> Decision | None:
-        """The decision about a pod whose template is refused as before; None if there is no such refusal."""
+        """The decision about this or an equal pod whose template is refused as before; None if there is no such
+        refusal."""
         refusal = self.by_template.get(pod.template)
         if refusal is None or not self.enabled or self._is_nominated(pod):
             return None
@@ -178,10 +220,10 @@ class RefusalMemory:
         return template.spec.scheduling_group is None and all(p.scope != "cluster" or p.reads_cache for p in plugins)
 
 
-def _stamp(profile: Profile) -> tuple[int, int, int, int]:
-    """Changes with everything that refusals depend on besides the pods on nodes."""
+def _stamp(profile: Profile) -> tuple[int, int, int]:
+    """Changes with everything that refusals depend on besides the pods on nodes and nominations."""
     cluster = profile.cluster
-    return (cluster.nodes.version, cluster.selection.rules_version, profile.nominator.version, profile.epoch)
+    return (cluster.nodes.version, cluster.selection.rules_version, profile.epoch)
 
 
 def _slot_filter(plugin: InTreePlugin, diagnosis: Diagnosis) -> SlotFilter:

@@ -121,12 +121,15 @@ class Profile:
             decision = self._decide(pod)
             if not decision.node_name:
                 self.refusals.remember(decision)
+        elif decision.pod is not pod:
+            decision = decision.about(pod)
         if self.sampler is not None and not (decision.node_name and decision.node_name == pod.nominated_node_name):
             self.sampler.rotation.advance(decision.evaluated)
         return decision
 
     def recall(self, pod: Pod) -> Decision | None:
-        """The decision if it is a refusal that is remembered; None if only `decide` shows it."""
+        """The decision about this or an equal pod if it is a refusal that is remembered; None if only `decide` shows
+        it."""
         return None if self.sampler is not None else self.refusals.recall(pod)
 
     def _decide(self, pod: Pod) -> Decision:
