@@ -18,7 +18,7 @@ from stowplan import api
 from stowplan.api.node_selectors import CompiledNodeSelector, CompiledTerm, compile_node_selector
 from stowplan.api.volumes import AnyVolumeSource
 from stowplan.errors import InputError
-from stowplan.framework import Pod
+from stowplan.framework import Pod, PodTemplate
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
@@ -50,10 +50,14 @@ def uses_claim(pod: Pod, claim: api.PersistentVolumeClaim) -> bool:
     return any(claim_name(pod, volume) == claim.metadata.name for volume in pod.spec.volumes)
 
 
-def claim_names(pod: Pod) -> list[str]:
+def claim_names(pod: Pod) -> tuple[str, ...]:
     """The claims that the pod refers to by name, in the order of its volumes."""
-    sources = (volume.persistent_volume_claim for volume in pod.spec.volumes)
-    return [source.claim_name for source in sources if source is not None]
+    return pod.template.derive("claim names", _claim_names)
+
+
+def _claim_names(template: PodTemplate) -> tuple[str, ...]:
+    sources = (volume.persistent_volume_claim for volume in template.spec.volumes)
+    return tuple(source.claim_name for source in sources if source is not None)
 
 
 def not_owner(pod: Pod, claim: api.PersistentVolumeClaim) -> str | None:

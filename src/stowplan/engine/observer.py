@@ -28,8 +28,9 @@ class Observer:
     def pod_queued(self, queued: QueuedPodInfo, queue: str, event: str) -> None:
         """A pod entered a sub-queue (active, backoff or unschedulable) because of the event with that label."""
 
-    def hint_returned(self, plugin: str, event: str, hint: str, seconds: float) -> None:
-        """A queueing hint returned Queue or QueueSkip, or failed (Error)."""
+    def hint_returned(self, plugin: str, event: str, hint: str, seconds: float, times: int) -> None:
+        """Queueing hints of a plugin returned Queue or QueueSkip, or failed (Error), for so many pods; `seconds` is the
+        average of the event's hints."""
 
     def attempt_started(self, queued: QueuedPodInfo) -> None:
         """A scheduling cycle starts."""

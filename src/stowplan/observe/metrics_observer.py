@@ -7,6 +7,7 @@ Counting runs on the scraping thread or on the loop's, under a lock that is held
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -256,8 +257,9 @@ class MetricsObserver(Observer):
         if _log.verbosity >= 3:
             log_lines.pod_queued(queued, queue, event)
 
-    def hint_returned(self, plugin: str, event: str, hint: str, seconds: float) -> None:
-        self._later.append((self._metrics.hint_duration.series(plugin, event, hint).observe, seconds))
+    def hint_returned(self, plugin: str, event: str, hint: str, seconds: float, times: int) -> None:
+        series = self._metrics.hint_duration.series(plugin, event, hint)
+        self._later.append((partial(series.observe, times=times), seconds))
 
     # Preemption
     def preemption_started(self, preemptor: Pod, node_name: str, victims: Sequence[Pod]) -> None:

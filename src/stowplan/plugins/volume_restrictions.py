@@ -180,9 +180,8 @@ class VolumeRestrictions(InTreePlugin):
         """Queue if a deleted pod of the namespace had one of the disks or claims; access modes are not compared."""
         if old.namespace != pod.namespace:
             return fwk.QueueingHint.QueueSkip
-        frees = disks_conflict(exclusive_disks(pod.template), old) or not set(claim_names(pod)).isdisjoint(
-            claim_names(old)
-        )
+        disks = exclusive_disks(pod.template)
+        frees = (disks and disks_conflict(disks, old)) or not set(claim_names(pod)).isdisjoint(claim_names(old))
         return fwk.QueueingHint.Queue if frees else fwk.QueueingHint.QueueSkip
 
     def _after_claim_add(self, pod: fwk.Pod, old: None, new: api.PersistentVolumeClaim) -> fwk.QueueingHint:

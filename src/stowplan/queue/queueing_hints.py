@@ -5,7 +5,8 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (isPodWorthRequeuing)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -25,8 +26,9 @@ from stowplan.framework.safe_text import is_user_interrupt
 
 log = logs.get(__name__)
 
-OnHint = Callable[[str, str, str, float], None]
-"""Receives each hint: plugin, label of the event, Queue, QueueSkip or Error, and the seconds it took."""
+OnHint = Callable[[str, str, str, float, int], None]
+"""Receives equal hints for one event: plugin, label of the event, Queue, QueueSkip or Error, the seconds that one took
+on average, and their number."""
 
 Registration = tuple[str, HintFunction | None]
 """A plugin's name and its hint function; without a function, every such event is worth an attempt."""
@@ -80,45 +82,77 @@ class QueueingHintMap:
         """Whether a plugin registered for an event."""
         return any(name == plugin for name, _ in self.registered_for(event))
 
-    def worth_retrying(
-        self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any, rejectors: Set[str] | None = None
-    ) -> QueueingStrategy:
-        """Runs the hints of the plugins that rejected the pod, or of `rejectors`. A hint of a Pending plugin skips the
-        backoff."""
-        if not info.rejected:
-            return QueueingStrategy.AfterBackoff
+    def worth_retrying(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
+        """How to requeue one pod."""
+        return self.strategies((info,), event, old, new)[0]
+
+    def strategies(
+        self, infos: Sequence[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
+    ) -> list[QueueingStrategy]:
+        """How to requeue each of the pods. The hints of the plugins that rejected it run; a hint of a Pending plugin
+        skips the backoff."""
         if event.wildcard:
-            # A wildcard event with a pod concerns that pod only.
-            for_all = new is None or (isinstance(new, Pod) and new.uid == info.pod.uid)
-            return QueueingStrategy.AfterBackoff if for_all else QueueingStrategy.Skip
+            return [_strategy_by_wildcard(info, new) for info in infos]
+        hints = _EventHints(self.registered_for(event), event, old, new)
+        began = self._clock()
+        found = [hints.strategy(info) for info in infos]
+        if self._on_hint is not None and hints.returned:
+            seconds = (self._clock() - began) / len(hints.returned)
+            for (plugin, result), times in Counter(hints.returned).items():
+                self._on_hint(plugin, event.label, result, seconds, times)
+        return found
+
+
+def _strategy_by_wildcard(info: QueuedPodInfo, new: Any) -> QueueingStrategy:
+    # A wildcard event with a pod concerns that pod only.
+    concerned = not info.rejected or new is None or (isinstance(new, Pod) and new.uid == info.pod.uid)
+    return QueueingStrategy.AfterBackoff if concerned else QueueingStrategy.Skip
+
+
+class _EventHints:
+    """The hints of one profile for one event."""
+
+    def __init__(self, registered: tuple[Registration, ...], event: ClusterEvent, old: Any, new: Any) -> None:
+        self._registered = registered
+        self._event = event
+        self._old = old
+        self._new = new
+        self.returned: list[tuple[str, str]] = []
+        """Plugin and result of each hint that ran."""
+
+    def strategy(self, info: QueuedPodInfo) -> QueueingStrategy:
+        rejectors, pending_plugins = info.unschedulable_plugins, info.pending_plugins
+        if not rejectors and not pending_plugins:
+            return QueueingStrategy.AfterBackoff
         strategy = QueueingStrategy.Skip
-        rejectors = info.unschedulable_plugins if rejectors is None else rejectors
-        for plugin, hint in self.registered_for(event):
-            pending = plugin in info.pending_plugins
+        for plugin, hint in self._registered:
+            pending = plugin in pending_plugins
             if not pending and (strategy is not QueueingStrategy.Skip or plugin not in rejectors):
                 continue
-            if hint is None or self._run_hint(plugin, hint, event, info.pod, old, new):
+            if hint is None or self._run(plugin, hint, info.pod):
                 if pending:
                     return QueueingStrategy.Immediately
                 strategy = QueueingStrategy.AfterBackoff
-                if not info.pending_plugins:
+                if not pending_plugins:
                     break
         return strategy
 
-    def _run_hint(self, plugin: str, hint: HintFunction, event: ClusterEvent, pod: Pod, old: Any, new: Any) -> bool:
-        began = self._clock()
+    def _run(self, plugin: str, hint: HintFunction, pod: Pod) -> bool:
+        """Whether a hint is to queue the pod."""
         try:
-            given = hint(pod, old, new)
-            result = given.name
+            given = hint(pod, self._old, self._new)
+            queues = given is not QueueingHint.QueueSkip
+            result = given.name if queues else "QueueSkip"
         except BaseException as error:
             if is_user_interrupt(error):
                 raise
             # A superfluous attempt is harmless; a pod that is never retried is not.
-            log.exception(error, "QueueingHintFn returns error", event=event.label, plugin=plugin, pod=logs.ref(pod))
-            given, result = QueueingHint.Queue, "Error"
-        if self._on_hint is not None:
-            self._on_hint(plugin, event.label, result, self._clock() - began)
-        return given is not QueueingHint.QueueSkip
+            log.exception(
+                error, "QueueingHintFn returns error", event=self._event.label, plugin=plugin, pod=logs.ref(pod)
+            )
+            queues, result = True, "Error"
+        self.returned.append((plugin, result))
+        return queues
 
 
 def _with_taints(registered: tuple[ClusterEventWithHint, ...]) -> tuple[ClusterEventWithHint, ...]:

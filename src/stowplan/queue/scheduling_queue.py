@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, count, islice
 from math import floor, inf
 from typing import Any
@@ -492,11 +492,10 @@ class SchedulingQueue(QueueViews):
         return self._activate(info, label, run_pre_enqueue=True)
 
     def _wake(self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any) -> None:
+        if not event.wildcard:
+            infos = [info for info in infos if not info.gated or self._may_ungate(info, event)]
         label = event.label if infos else ""
-        for info in infos:
-            if info.gated and not event.wildcard and not self._may_ungate(info, event):
-                continue
-            strategy = self._strategy(info, event, old, new)
+        for info, strategy in zip(infos, self._strategies(infos, event, old, new), strict=True):
             if strategy is not QueueingStrategy.Skip:
                 self._unschedulable.discard(info)
                 self._requeue(info, strategy, label)
@@ -507,11 +506,27 @@ class SchedulingQueue(QueueViews):
         table = self._hints.get(info.pod.spec.scheduler_name)
         return table is not None and table.is_registered(info.gating_plugin, event)
 
-    def _strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
-        table = self._hints.get(info.pod.spec.scheduler_name)
+    def _strategies(
+        self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
+    ) -> Sequence[QueueingStrategy]:
+        """How to requeue each of the pods."""
+        profiles: dict[str, list[QueuedPodInfo]] = {}
+        for info in infos:
+            profiles.setdefault(info.pod.template.spec.scheduler_name, []).append(info)
+        if len(profiles) > 1:
+            found = {
+                id(info): strategy
+                for of_profile in profiles.values()
+                for info, strategy in zip(of_profile, self._strategies(of_profile, event, old, new), strict=True)
+            }
+            return [found[id(info)] for info in infos]
+        table = next((self._hints.get(name) for name in profiles), None)
         if table is None:
-            return QueueingStrategy.AfterBackoff
-        return table.worth_retrying(info, event, old, new)
+            return [QueueingStrategy.AfterBackoff] * len(infos)
+        return table.strategies(infos, event, old, new)
+
+    def _strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> QueueingStrategy:
+        return self._strategies([info], event, old, new)[0]
 
     def _strategy_after_attempt(self, info: QueuedPodInfo) -> QueueingStrategy:
         if not info.rejected or info.pod.uid not in self._in_flight:

@@ -241,12 +241,12 @@ def test_rare_things(stage: MeteredEngine) -> None:
     found = unit(stage)
     stage.instruments.point_ran(found, "PreBind", Status(Code.Error, "x"), 0.3)
     stage.instruments.permit_wait_ended(found, None, 2.0)
-    stage.instruments.hint_returned("NodeName", "NodeAdd", "Queue", 0.00002)
+    stage.instruments.hint_returned("NodeName", "NodeAdd", "Queue", 0.00002, 3)
     point = {"extension_point": "PreBind", "status": "Error", "profile": PROFILE}
     assert stage.sample("scheduler_framework_extension_point_duration_seconds_sum", **point) == pytest.approx(0.3)
     assert stage.sample("scheduler_permit_wait_duration_seconds_sum", result="Success") == 2.0
     hint = {"plugin": "NodeName", "event": "NodeAdd", "hint": "Queue"}
-    assert stage.sample("scheduler_queueing_hint_execution_duration_seconds_count", **hint) == 1
+    assert stage.sample("scheduler_queueing_hint_execution_duration_seconds_count", **hint) == 3
 
 
 def test_what_plugins_measure(stage: MeteredEngine) -> None:

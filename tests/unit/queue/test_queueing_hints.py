@@ -78,6 +78,19 @@ def test_a_hint_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
     assert message.endswith(", plugin=Broken, pod=default/p)")
 
 
+def test_hints_for_one_event_are_reported_together() -> None:
+    reported: list[tuple[str, str, str, float, int]] = []
+    times = iter((10.0, 13.0))
+    registered = {
+        "Never": (on(EventResource.Node, Action.Add, never),),
+        "Broken": (on(EventResource.Node, Action.Add, broken),),
+    }
+    table = QueueingHintMap(registered, lambda *hint: reported.append(hint), lambda: next(times))
+    pods = [unit("Never"), unit("Never", "Broken"), unit("Other"), unit()]
+    assert table.strategies(pods, NODE_ADD, None, None) == [Skip, AfterBackoff, Skip, AfterBackoff]
+    assert reported == [("Never", "NodeAdd", "QueueSkip", 1.0, 2), ("Broken", "NodeAdd", "Error", 1.0, 1)]
+
+
 @pytest.mark.parametrize("problem", [SystemExit(3), CancelledError("mine"), GeneratorExit()], ids=type)
 def test_a_hint_that_exits_is_a_failed_hint(problem: BaseException, caplog: pytest.LogCaptureFixture) -> None:
     def leave(pod: Pod, old: Any, new: Any) -> QueueingHint:

@@ -4,9 +4,10 @@ import logging
 from typing import Any
 
 import pytest
-from tests.unit.queue.fakes import NODE_ADD, NODE_DELETE, NODE_LABEL, PV_ADD, Rig, make_pod, names
+from tests.builders import SCHEDULER
+from tests.unit.queue.fakes import NODE_ADD, NODE_DELETE, NODE_LABEL, PLUGINS, PV_ADD, Rig, make_pod, names
 
-from stowplan.queue import cluster_events
+from stowplan.queue import QueueingHintMap, cluster_events
 
 
 class TestEvents:
@@ -37,6 +38,15 @@ class TestEvents:
         rig.queue.move(NODE_ADD, None, "helps")
         assert names(rig.queue.active) == ["a", "c"]
         assert names(rig.queue.unschedulable) == ["b", "d"]
+
+    def test_wake_pods_of_several_profiles_in_order(self) -> None:
+        tables = {SCHEDULER: QueueingHintMap(PLUGINS), "second": QueueingHintMap({})}
+        rig = Rig(hints=tables)
+        for name, scheduler in [("a", "second"), ("b", SCHEDULER), ("c", "second"), ("d", SCHEDULER), ("e", "gone")]:
+            rig.rejected(name, "Adds", schedulerName=scheduler)
+        rig.queue.move(NODE_ADD, None, "helps")
+        assert names(rig.queue.active) == ["b", "d", "e"]
+        assert names(rig.queue.unschedulable) == ["a", "c"]
 
     def test_a_check_may_narrow_them(self) -> None:
         rig = Rig()
