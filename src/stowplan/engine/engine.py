@@ -65,6 +65,7 @@ class Engine:
         observer: Observer | None = None,
         unschedulable_timeout: float = Options.unschedulable_timeout,
         max_namespace_share: float = 0.0,
+        join_seconds: float = 0.0,
         keep_objects: bool = False,
         keep_assigned_objects: bool = True,
         extenders: tuple[Extender, ...] = (),
@@ -74,7 +75,8 @@ class Engine:
 
         `keep_objects` keeps raw objects for plugins that want them, those of assigned pods only with
         `keep_assigned_objects`. `connection` is the handle's connection to the API server. `max_namespace_share` limits
-        the time of namespaces with expensive pods, as reported to `charge`; 0 and 1 set no limit.
+        the time of namespaces with expensive pods, as reported to `charge`; 0 and 1 set no limit. Equal pods that are
+        refused within `join_seconds` of each other are tried together the next time.
         """
         cluster, nominator, observer = (
             Cluster(keep_objects=keep_objects, release=config.release),
@@ -96,6 +98,7 @@ class Engine:
             state.queue_clock,
             unschedulable_timeout,
             max_namespace_share,
+            join_seconds,
             observer,
             self._preemptions.holds,
             state.history,
@@ -323,6 +326,7 @@ def _queue(
     clock: Callable[[], float],
     unschedulable_timeout: float,
     max_namespace_share: float,
+    join_seconds: float,
     observer: Observer,
     is_held: Callable[[QueuedPodInfo], bool],
     history: AttemptHistory,
@@ -339,6 +343,7 @@ def _queue(
         max_backoff=float(config.pod_max_backoff_seconds),
         unschedulable_timeout=unschedulable_timeout,
         max_namespace_share=max_namespace_share,
+        join_seconds=join_seconds,
         is_held=is_held,
         on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
         on_enter_together=observer.pods_queued if _overrides(observer, "pod_queued") else None,

@@ -28,9 +28,6 @@ log = logs.get(__name__)
 FLUSH_INTERVAL_SECONDS = 30.0
 """Interval of the check for pods that exceed the unschedulable timeout."""
 
-JOIN_SECONDS = 0.05
-"""Time between the refusals of equal pods that move on together."""
-
 ADDED = cluster_events.UNSCHEDULABLE_POD_ADD.label
 UPDATED = cluster_events.UNSCHEDULABLE_POD_UPDATE.label
 FORCE_ACTIVATE = cluster_events.FORCE_ACTIVATE.label
@@ -65,13 +62,15 @@ class SchedulingQueue(QueueViews):
         on_enter_together: Callable[[Collection[QueuedPodInfo], str, str], None] | None = None,
         on_repeated: OnRepeated = lambda info, refusals: None,
         joins_refused: bool = True,
+        join_seconds: float = 0.0,
     ) -> None:
         """`sort_key` takes precedence over `less`. `pre_enqueue` receives the plugin to run first; `on_enter` receives
         (pod; active, backoff or unschedulable; label of the event) whenever a pod enters a sub-queue.
         `max_namespace_share` limits namespaces that are charged; 0 and 1 set no limit. Gated pods for which `is_held`
         is true when they are gated are skipped by events until `release`. Of batches of equal pods,
         `on_enter_together` is notified instead of `on_enter`, and `on_repeated` when refusals are added to the counters
-        of a pod. `joins_refused` allows batches: the queue sort must read only templates and timestamps."""
+        of a pod. `joins_refused` allows batches, of pods refused within `join_seconds`: the queue sort must read only
+        templates and timestamps."""
         self._clock = clock
         self._pre_enqueue = pre_enqueue
         self._hints = hints
@@ -92,6 +91,7 @@ class SchedulingQueue(QueueViews):
         self._on_enter_together = on_enter_together
         self._on_repeated = on_repeated
         self._joins_refused = joins_refused
+        self._join_seconds = join_seconds
         self._in_flight = InFlight()
         self._interested: dict[ClusterEvent, tuple[str, ...]] = {}
         self._next_flush = clock() + FLUSH_INTERVAL_SECONDS
@@ -250,9 +250,9 @@ class SchedulingQueue(QueueViews):
         """Whether a pod or batch of the same group that was refused right after a batch belongs to it.
 
         While writes are slow, few pods are refused at a time. A pod that joins a batch is tried with it the next time,
-        by up to a moment before pods of other templates and the same priority that were refused in between."""
+        before pods of other templates and the same priority that were refused in between."""
         return (
-            0 <= later.timestamp - batch.timestamp <= JOIN_SECONDS
+            0 <= later.timestamp - batch.timestamp <= self._join_seconds
             and batch.refusal == later.refusal
             and batch.pod.template is later.pod.template
             and batch.unschedulable_plugins == later.unschedulable_plugins

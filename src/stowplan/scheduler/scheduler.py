@@ -45,6 +45,8 @@ DRAIN_SECONDS = 2.5
 """Time for bindings and other writes under way to finish at shutdown."""
 RELEASE_LEASE_SECONDS = 1.5
 """Time to release the lease at shutdown."""
+JOIN_SECONDS = 0.05
+"""Time between the refusals of equal pods that are tried together the next time."""
 
 _MONOTONIC_EPOCH = time.time() - time.monotonic()
 
@@ -114,6 +116,7 @@ class Scheduler:
             observer=observer,
             unschedulable_timeout=settings.options.unschedulable_timeout,
             max_namespace_share=settings.options.max_namespace_share,
+            join_seconds=JOIN_SECONDS,
             keep_objects=bool(self._kept),
             keep_assigned_objects=settings.keep_objects or needs_victims(settings.extenders),
             extenders=settings.extenders,

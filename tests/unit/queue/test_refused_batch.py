@@ -76,7 +76,7 @@ def test_pods_leave_with_their_counters() -> None:
 def test_equal_pods_refused_within_a_moment_whose_backoff_ends_together_move_on_as_one(
     start: float, pauses: tuple[float, float], batches: int
 ) -> None:
-    rig = Rig(start)
+    rig = Rig(start, join_seconds=0.05)
     for name in "abc":
         rig.queue.add(make_pod(name))
     at = []
