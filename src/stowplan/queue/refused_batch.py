@@ -105,12 +105,12 @@ class RefusedBatch(QueuedPodInfo):
         """Add the refusals since it joined, or since the last call, to the counters of a pod."""
         uid = info.pod.uid
         missed = self._refusals - self._since[uid]
+        info.backoff_expiration = self.backoff_expiration
         if missed:
             self._since[uid] = self._refusals
             info.timestamp = self.timestamp
             info.attempts += missed
             info.unschedulable_count += missed
-            info.backoff_expiration = None
             info.was_flushed, info.flush_timestamp = False, -inf
             self._on_repeated(info, missed)
 

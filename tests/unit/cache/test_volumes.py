@@ -46,7 +46,7 @@ def volume(spec: dict[str, object], **labels: str) -> api.PersistentVolume:
 def test_claims_behind_volumes() -> None:
     p = pod_with_volumes()
     assert [claim_name(p, v) for v in p.spec.volumes] == [None, "c", "p-d"]
-    assert claim_names(p) == ["c"]
+    assert claim_names(p) == ("c",)
 
 
 @pytest.mark.parametrize(
