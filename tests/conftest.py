@@ -2,6 +2,8 @@
 
 import logging
 import os
+import signal
+import threading
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -45,6 +47,14 @@ def untouched_logging() -> Iterator[None]:
     logs.unconfigure()
     for handler in set(root.handlers) - set(handlers):
         root.removeHandler(handler)
+
+
+@pytest.fixture(autouse=True)
+def default_interrupts() -> None:
+    """Restore Python's handler of SIGINT, which is process-wide, if an earlier test left another one."""
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -35,10 +35,11 @@ def test_a_recording_replayed_with_the_same_configuration_gives_the_same_placeme
     file = tmp_path / "r.gz"
     command = [sys.executable, "-m", "stowplan", "record", str(file)]
     command += ["--kubeconfig", str(control_plane.kubeconfig(ADMIN)), "--for", "5m"]
-    recorder = Process("record", command, tmp_path / "record.log")
+    log = tmp_path / "record.log"
+    recorder = Process("record", command, log)
     recorder.start()
     start_stowplan()
-    wait(lambda: file.exists() and file.stat().st_size > 0)
+    wait(lambda: "objects listed" in log.read_text())
     # Pods that exist when the scheduler starts are listed by name, which the recording does not show.
     kube_api.create(pod("first", namespace, cpu="100m"))
     wait(lambda: all(item["spec"].get("nodeName") for item in kube_api.list("Pod", namespace)))
