@@ -10,6 +10,7 @@ from collections.abc import Collection
 from stowplan.framework import Pod
 
 MAX_LOGGED_CHANGES = 64
+"""Latest changes that `changed_since` can list."""
 
 
 class Nominator:
