@@ -30,11 +30,13 @@ LARGE_TEMPLATE_BYTES = 16 * 1024
 """Encoded. Ordinary templates take 1 to 2 KiB; tables that are swept now and then must not hold megabytes per entry."""
 
 _encode = Encoder(order="deterministic").encode
-"""Equal bytes for equal values, whatever the order of mappings; much cheaper to make and compare than the values."""
+"""Equal bytes for equal values, whatever the order of mappings; much cheaper to hash than the values."""
 
 _SHARED_METADATA = ("namespace", "generate_name", "creation_timestamp", "labels", "annotations", "owner_references")
 _UNREAD = api.Volume(name="")
-_NO_TEMPLATE = PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0))
+_NO_ANNOTATIONS: dict[str, str] = {}
+_NONE_LATEST: tuple[tuple[object, ...], PodTemplate] = ((), PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0)))
+"""In the form of `Templates._latest`: (what the latest template was made of, the template)."""
 
 
 class Templates:
@@ -47,8 +49,8 @@ class Templates:
         self._ignored = set(PER_REPLICA_LABELS)
         self.version = 0
         """Grows when a selector begins to read labels that existing templates leave out."""
-        self._latest: tuple[bytes, PodTemplate] = (b"", _NO_TEMPLATE)
-        """The latest template: replicas come one after another."""
+        self._latest = _NONE_LATEST
+        """Replicas come one after another."""
         self._annotation_keys: AnnotationKeys = frozenset()
         """Keys of the annotations that are part of templates."""
         self._serves_plugins = False
@@ -63,7 +65,7 @@ class Templates:
         self._serves_plugins = True
         known = self._annotation_keys
         self._annotation_keys = True if annotations is True or known is True else known | annotations
-        self._latest = (b"", _NO_TEMPLATE)
+        self._latest = _NONE_LATEST
 
     def reads(self, keys: frozenset[str]) -> bool:
         """A selector reads these label keys; returns whether templates are split differently from now on."""
@@ -71,7 +73,7 @@ class Templates:
             return False
         self._ignored -= keys
         self.version += 1
-        self._latest = (b"", _NO_TEMPLATE)
+        self._latest = _NONE_LATEST
         return True
 
     def pod(self, source: api.Pod) -> Pod:
@@ -129,13 +131,11 @@ class Templates:
         if spec.node_name or volumes is not spec.volumes:
             spec = replace(spec, node_name="", volumes=volumes)
         owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
-        if self._annotation_keys:
-            annotations = self._declared(annotations)
-            key = _encode((namespace, labels, spec, owner, claims, annotations))
-        else:
-            key = _encode((namespace, labels, spec, owner, claims))
-        if key == self._latest[0]:
+        declared = self._declared(annotations) if self._annotation_keys else _NO_ANNOTATIONS
+        parts = (spec, labels, namespace, owner, claims, declared)
+        if parts == self._latest[0]:  # Takes half the time of making a key.
             return self._latest[1]
+        key = _encode(parts)
         large = len(key) > LARGE_TEMPLATE_BYTES
         if large:
             key = sha256(key).digest()
@@ -149,9 +149,9 @@ class Templates:
             if self._serves_plugins:
                 freeze(spec)
             if self._annotation_keys:
-                template.annotations, template.annotation_keys = MappingProxyType(annotations), self._annotation_keys
+                template.annotations, template.annotation_keys = MappingProxyType(declared), self._annotation_keys
             self._known.put(key, template)
-        self._latest = (key, template)
+        self._latest = (parts, template)
         return template
 
     def _resized_requests(self, spec: api.PodSpec, status: api.PodStatus) -> tuple[dict[str, int], tuple[int, int]]:

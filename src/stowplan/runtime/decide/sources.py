@@ -245,7 +245,7 @@ class Shared:
 class Planned:
     """Answers kept in the plan of a pod template. One object serves all cycles of the template's pods."""
 
-    __slots__ = ("_allowed", "_answers", "_profile", "_ranked", "_undisturbed", "plan", "used")
+    __slots__ = ("_allowed", "_answers", "_profile", "_ranked", "_selection", "_undisturbed", "plan", "used")
 
     diagnosis = None
 
@@ -254,6 +254,7 @@ class Planned:
         self.used = 0
         """The number of the latest cycle, by which the profile drops plans."""
         self._profile = profile
+        self._selection = profile.cluster.selection
         self._undisturbed = False
         self._allowed: Mask | None = None
         """Nodes left by the filters that run in every cycle; None for all nodes that pass in the plan."""
@@ -262,11 +263,11 @@ class Planned:
         self._answers: OutOfTreeAnswers = {}
 
     def run_pre_filters(self, state: CycleState, pod: Pod) -> PreFiltered:
-        profile, plan = self._profile, self.plan
-        if plan.rules_version != profile.cluster.selection.rules_version:
+        plan = self.plan
+        if plan.rules_version != self._selection.rules_version:
             plan.apply_rules(pod)
-        self._undisturbed = not profile.nominator.by_node and plan.undisturbed(pod)
-        if self._undisturbed:
+        self._undisturbed = undisturbed = not self._profile.nominator.by_node and plan.undisturbed(pod)
+        if undisturbed:
             return NO_OBJECTION
         state.skip_filter = plan.skipped if not state.skip_filter else state.skip_filter | plan.skipped
         return run_pre_filters(plan.pre_filters, state, pod, plan.nodes.everything())
