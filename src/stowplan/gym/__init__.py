@@ -1,8 +1,9 @@
 """Gymnasium environments of simulated clusters, and learned policies as plugins. Needs the extra `gym`.
 
 Belongs here: the environments in which an agent chooses nodes (`place_env`) or weights (`weights_env`), their common
-part (`scenario_env`), features (`features`), simple agents (`agents`), and the plugin that runs a policy in simulator,
-scheduler and extender (`policy_plugin`).
+part (`scenario_env`), configuration and plugins (`scenario_plugins`), the nodes to choose from (`feasible_nodes`),
+features (`features`), simple agents (`agents`), and the plugin that runs a policy in simulator, scheduler and extender
+(`policy_plugin`).
 Does not belong here: training. May import: `simulator` and the rooms below it.
 
 Importing this package registers `stowplan/Place-v0` and `stowplan/Weights-v0`.

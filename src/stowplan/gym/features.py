@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ NODE_FEATURES = ("cpu size", "cpu free", "cpu left", "memory size", "memory free
 CLUSTER_FEATURES = ("cpu size", "cpu free", "memory size", "memory free", "pods free")
 """The features of a node that do not depend on a pod."""
 POD_FEATURES = ("cpu", "memory", "priority", "waited")
-"""Requests relative to the largest node; priority / 1000; waited seconds / 3600; all at most 1."""
+"""Requests relative to the largest node; priority / 1000; seconds since creation / 3600; all at most 1."""
 
 _RESOURCES = ("cpu", "memory")
 _MAX_PRIORITY = 1000.0
@@ -32,6 +34,11 @@ _CHANGING_ROWS = (1, 2, 4, 5, 6)
 _CLUSTER_ROWS = [NODE_FEATURES.index(name) for name in CLUSTER_FEATURES]
 MAX_KEPT_REQUESTS = 64
 """Different requests of pods for which features of nodes are kept."""
+
+
+def seconds_since(timestamp: str, now: float) -> float:
+    """Seconds since a time in RFC 3339, which has whole seconds; 0 without a time."""
+    return max(now - datetime.fromisoformat(timestamp).timestamp(), 0.0) if timestamp else 0.0
 
 
 class NodeFeatures(KeptBySlot[None]):

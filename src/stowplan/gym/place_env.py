@@ -7,6 +7,7 @@ than one node. Everything else (filters, preemption, binding, arrivals and ends 
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,13 +15,13 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
-from stowplan.framework import CycleState, Mask, Pod
+from stowplan.framework import Pod
+from stowplan.gym.feasible_nodes import FeasibleNodes, feasible_nodes
 from stowplan.gym.features import NODE_FEATURES, POD_FEATURES
 from stowplan.gym.scenario_env import Observation, Reward, ScenarioEnv
-from stowplan.runtime import Decision
-from stowplan.runtime.decide.filtering import NO_OBJECTION
+from stowplan.gym.scenario_plugins import Config, GivenPlugins
+from stowplan.runtime import Decision, Profile
 from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.simulator.scenario import LoadedScenario
 
@@ -39,14 +40,15 @@ class PlaceEnv(ScenarioEnv[int]):
         scenario: str | Path | LoadedScenario,
         nodes: int = 256,
         reward: Reward = "-wait",
-        config: KubeSchedulerConfiguration | None = None,
+        config: Config | None = None,
         *,
+        plugins: GivenPlugins = (),
         max_steps: int | None = None,
         ask_single: bool = False,
         on_invalid: Literal["raise", "defer"] = "raise",
     ) -> None:
         """`ask_single`: call the agent also for a pod with one feasible node."""
-        super().__init__(scenario, reward, config, max_steps)
+        super().__init__(scenario, reward, config, plugins, max_steps)
         self._size = nodes
         self._least = 1 if ask_single else 2
         self._on_invalid = on_invalid
@@ -66,8 +68,11 @@ class PlaceEnv(ScenarioEnv[int]):
     ) -> tuple[Observation, dict[str, Any]]:
         super().reset(seed=seed)
         self._start(seed)
-        vars(self._profile)["decide"] = self._decide
+        self._profiles = self.simulation.engine.profiles
+        for profile in self._profiles.values():
+            vars(profile)["decide"] = partial(self._decide, profile)
         self._pod: Pod | None = None
+        self._found: FeasibleNodes
         self._action = -1
         self.simulation.settle()
         if self._nodes.high > self._size:
@@ -100,7 +105,11 @@ class PlaceEnv(ScenarioEnv[int]):
     def profile_action(self) -> int:
         """The action of the scheduler itself."""
         assert self._pod is not None
-        return self._nodes.slot_of[type(self._profile).decide(self._profile, self._pod).node_name]
+        profile = self._profile_of(self._pod)
+        return self._nodes.slot_of[type(profile).decide(profile, self._pod).node_name]
+
+    def _profile_of(self, pod: Pod) -> Profile:
+        return self._profiles[pod.template.spec.scheduler_name]
 
     def _until_asked(self) -> None:
         """Run the simulation up to the next pod for the agent, or to the end."""
@@ -122,44 +131,29 @@ class PlaceEnv(ScenarioEnv[int]):
 
     def _asks(self, pod: Pod) -> bool:
         """Whether the agent chooses the node of the pod; sets the mask."""
-        profile = self._profile
-        if profile.nominator.by_node or pod.nominated_node_name or pod.spec.scheduling_group is not None:
+        if pod.nominated_node_name or pod.spec.scheduling_group is not None:
             return False
-        if profile.cluster.templates.version:
-            profile.renew_templates(pod)
-        planned = profile.planned(pod)
-        if planned is None:
+        found = feasible_nodes(self._profile_of(pod), pod)
+        if found is None or found.number < self._least:
             return False
-        state = CycleState()
-        try:
-            pre_filtered = planned.run_pre_filters(state, pod)
-            if pre_filtered is not NO_OBJECTION:
-                return False
-            self._feasible = planned.run_filters(state, pod, pre_filtered)
-        except CycleError:
-            return False
-        if self._feasible < self._least:
-            return False
-        passing: Mask = planned.passing()
-        self._mask[: len(passing)] = passing
+        self._mask[: len(found.mask)] = found.mask
         self._mask[self._size] = 1
-        self._pod, self._state = pod, state
+        self._pod, self._found = pod, found
         return True
 
-    def _decide(self, pod: Pod) -> Decision:
-        profile = self._profile
+    def _decide(self, profile: Profile, pod: Pod) -> Decision:
         if self._action < 0 or self._pod is None or pod.uid != self._pod.uid:
             return type(profile).decide(profile, pod)
         if self._action == self._size:
             return Decision.failed(profile, pod, CycleError(DEFERRED))
         info = self._nodes.infos[self._action]
         assert info is not None
-        return Decision(profile, pod, info.name, self._feasible, len(self._nodes), self._state)
+        return Decision(profile, pod, info.name, self._found.number, len(self._nodes), self._found.state)
 
     def _observation(self) -> Observation:
         if self._pod is not None:
             nodes = self._features.of_nodes(self._pod, self._size)
-            pod = self._features.of_pod(self._pod)
+            pod = self._features.of_pod(self._pod, self._waited(self._pod))
         else:
             nodes = np.zeros((self._size, len(NODE_FEATURES)), dtype=np.float32)
             pod = np.zeros(len(POD_FEATURES), dtype=np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 
 from stowplan.framework import CycleState, Handle, Nodes, Plugin, Pod, Scores
 from stowplan.gym.agents import Policy
-from stowplan.gym.features import ClusterFeatures
+from stowplan.gym.features import ClusterFeatures, seconds_since
 
 
 def policy_plugin(policy: Policy, name: str = "LearnedPolicy") -> type[Plugin]:
@@ -22,7 +22,8 @@ def policy_plugin(policy: Policy, name: str = "LearnedPolicy") -> type[Plugin]:
             self._features = ClusterFeatures(handle.cluster)
 
         def score_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Scores:
-            preferences = policy(self._features.of_nodes(pod), self._features.of_pod(pod))
+            waited = seconds_since(pod.metadata.creation_timestamp, self.handle.now())
+            preferences = policy(self._features.of_nodes(pod), self._features.of_pod(pod, waited))
             return cast(Scores, np.asarray(preferences, dtype=np.float64)[nodes.index])
 
     PolicyPlugin.name = name

@@ -10,10 +10,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.config import KubeSchedulerConfiguration, default_configuration
 from stowplan.errors import InputError
-from stowplan.gym.features import ClusterFeatures, Features
-from stowplan.plugins.registry import REGISTRY
+from stowplan.framework import Pod
+from stowplan.gym.features import ClusterFeatures, Features, seconds_since
+from stowplan.gym.scenario_plugins import Config, GivenPlugins, SchedulerSetup
 from stowplan.runtime import Profile
 from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation, load_scenario
 
@@ -32,19 +32,21 @@ class ScenarioEnv(gymnasium.Env[Observation, Action]):
         self,
         scenario: str | Path | LoadedScenario,
         reward: Reward,
-        config: KubeSchedulerConfiguration | None,
+        config: Config | None,
+        plugins: GivenPlugins,
         max_steps: int | None,
     ) -> None:
+        """`config`: in place of the scenario's, or the path of its file. `plugins`: beside the scenario's."""
         self._scenario = scenario if isinstance(scenario, LoadedScenario) else load_scenario(str(scenario))
         if reward not in ("-wait", "-jct", "+utilisation"):
             raise InputError(f'unknown reward "{reward}": one of -wait, -jct, +utilisation')
         self._reward, self._max_steps = reward, max_steps
-        self._config = config or default_configuration()
+        self._scheduler = SchedulerSetup.of(self._scenario, config, plugins)
 
     def _start(self, seed: int | None) -> None:
         """Start the scenario; the seed is the scenario's unless it is given."""
         number = self._scenario.spec.seed if seed is None else seed
-        self._run = ScenarioSimulation(self._scenario, number, self._config, REGISTRY)
+        self._run = ScenarioSimulation(self._scenario, number, *self._scheduler)
         self.simulation = self._run.simulation
         self.simulation.on_time_passing = self._earn
         self._profile: Profile = next(iter(self.simulation.engine.profiles.values()))
@@ -66,6 +68,11 @@ class ScenarioEnv(gymnasium.Env[Observation, Action]):
         high = self._nodes.high
         offered = self._nodes.allocatable["cpu"].array[:high].sum()
         return float(self._nodes.requested["cpu"].array[:high].sum() / offered) if offered else 0.0
+
+    def _waited(self, pod: Pod) -> float:
+        """Seconds since a pod's creation."""
+        life = self._run.kubelet.lives.get(pod.uid)
+        return 0.0 if life is None else seconds_since(life.pod.metadata.creation_timestamp, self.simulation.clock.now)
 
     def _truncated(self) -> bool:
         return self._max_steps is not None and self._steps >= self._max_steps

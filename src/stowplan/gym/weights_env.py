@@ -15,11 +15,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from stowplan.cache import Cluster
-from stowplan.config import KubeSchedulerConfiguration
 from stowplan.errors import InputError
 from stowplan.gym.features import CLUSTER_FEATURES, POD_FEATURES, Features
 from stowplan.gym.scenario_env import Observation, Reward, ScenarioEnv
-from stowplan.plugins.registry import REGISTRY
+from stowplan.gym.scenario_plugins import Config, GivenPlugins
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import build_profiles
 from stowplan.simulator.scenario import LoadedScenario
@@ -45,16 +44,18 @@ class WeightsEnv(ScenarioEnv[Weights]):
         scenario: str | Path | LoadedScenario,
         interval: float = 300.0,
         reward: Reward = "-wait",
-        config: KubeSchedulerConfiguration | None = None,
+        config: Config | None = None,
         *,
+        plugins: GivenPlugins = (),
         max_steps: int | None = None,
     ) -> None:
-        super().__init__(scenario, reward, config, max_steps)
+        super().__init__(scenario, reward, config, plugins, max_steps)
         if not 0 < interval < math.inf:
             raise InputError(f"interval {interval}: a positive number of seconds is expected")
         self._interval = interval
-        cluster = Cluster(release=self._config.release)
-        profiles = build_profiles(self._config, REGISTRY, cluster, Nominator(), random.Random(0))
+        configured, registry = self._scheduler
+        cluster = Cluster(release=configured.release)
+        profiles = build_profiles(configured, registry, cluster, Nominator(), random.Random(0))
         scorers = next(iter(profiles.values())).scorers
         self.plugins = tuple(plugin.name for plugin, _ in scorers)
         """The score plugins, in the order of the action's values: the order in which the profile runs them."""
@@ -114,11 +115,8 @@ class WeightsEnv(ScenarioEnv[Weights]):
         return {"nodes": nodes.clip(0, 1), "pods": self._pending(), "time": self._time()}
 
     def _pending(self) -> Features:
-        now, lives = self.simulation.clock.now, self._run.kubelet.lives
-        rows = []
-        for uid, pending in self.simulation.engine.pending.items():
-            life = lives.get(uid)
-            rows.append(self._features.of_pod(pending.pod, 0.0 if life is None else now - life.created))
+        pending = [each.pod for each in self.simulation.engine.pending.values()]
+        rows = [self._features.of_pod(pod, self._waited(pod)) for pod in pending]
         if not rows:
             return np.zeros((2, len(POD_FEATURES)), dtype=np.float32)
         return np.stack([np.mean(rows, axis=0), np.max(rows, axis=0)]).clip(0, 1)
