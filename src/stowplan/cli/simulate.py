@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,17 +9,16 @@ from click.core import ParameterSource
 
 from stowplan.cli.command import FileCommand, filename_option
 from stowplan.cli.emulated_version import emulated_version_option
+from stowplan.cli.feature_gates import feature_gates_option, with_feature_gates
 from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.scenario_run import is_scenario, run_file
-from stowplan.cli.streams import print_lines, print_notes
+from stowplan.cli.simulate_output import examined_for, print_serialized, print_tables, report_of_state
+from stowplan.cli.streams import print_notes
 
 if TYPE_CHECKING:
-    from stowplan.cli.state import State
     from stowplan.config.releases import Release
-    from stowplan.simulator.report.recorder import Examine, RunRecorder
-    from stowplan.simulator.report.report import SimulationReport
-    from stowplan.simulator.report.tables import TableStyle
+    from stowplan.simulator.report.recorder import RunRecorder
     from stowplan.simulator.simulation import Simulation
 
 EXIT_SOME_PENDING = 3
@@ -64,6 +62,7 @@ EXIT_SOME_PENDING = 3
 )
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
 @emulated_version_option("that of the cluster or snapshot, else 1.36")
+@feature_gates_option
 @plugin_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for ties between nodes.")
 @click.option(
@@ -102,6 +101,7 @@ def simulate(
     max_input_size: int,
     config_file: str | None,
     release: Release | None,
+    feature_gates: tuple[str, ...],
     plugins: tuple[str, ...],
     seed: int,
     output: str,
@@ -205,6 +205,7 @@ def simulate(
             "--anonymize": anonymize,
             "--by": by,
             "--emulated-version": release,
+            "--feature-gates": feature_gates,
         }
         for option in (option for option, value in unused.items() if value):
             raise click.UsageError(f"{option} cannot be used with a Scenario.")
@@ -222,17 +223,23 @@ def simulate(
     cluster = ClusterLogin(kubeconfig, context) if from_cluster else None
     given_options = InputOptions(namespace, strict, hpa, gang_jobs=gang_jobs)
     source = StateOptions(names, cluster, snapshot, given_options, max_input_size * 2**20, anonymize)
-    config = load_config(config_file, registered, effective_release(release, source))
+    decided_as = with_feature_gates(effective_release(release, source), feature_gates)
+    config = load_config(config_file, registered, decided_as)
     timeline = RunTimeline(by_attempts=True) if output == "html" else None
     options = RunOptions(
-        seed, _examine(output, all_scores), always=True, watch=_watch if watched else None, timeline=timeline
+        seed,
+        examined_for(output, all_scores),
+        always=True,
+        watch=_watch if watched else None,
+        timeline=timeline,
+        fixed_gates=bool(feature_gates),
     )
     with (
         print_notes() as notes,
         Progress() as progress,
         open_state(source, config, registered, notes=notes, progress=progress, options=options) as state,
     ):
-        report, plugin_bugs = _report(state, by), state.plugin_bugs()
+        report, plugin_bugs = report_of_state(state, by), state.plugin_bugs()
         if output == "html":
             from stowplan.cli.report import print_report
 
@@ -241,9 +248,9 @@ def simulate(
     if output in ("table", "wide"):
         shown = report if everything else news
         style = TableStyle(output == "wide", everything, None, state.live is not None, bool(by))
-        _print_tables(shown, style)
+        print_tables(shown, style)
     elif output != "html":
-        _print_serialized(report, output)
+        print_serialized(report, output)
     if plugin_bugs or news.pending or report.not_created:
         click.get_current_context().exit(EXIT_PLUGIN_BUG if plugin_bugs else EXIT_SOME_PENDING)
 
@@ -253,15 +260,6 @@ def _watch(simulation: Simulation, recorder: RunRecorder) -> None:
 
     watch_files(simulation, recorder, "stowplan simulate")
     click.echo()
-
-
-def _report(state: State, by: str) -> SimulationReport:
-    from stowplan.simulator.report import report_of
-    from stowplan.simulator.report.changed_since_snapshot import states_before
-
-    given = state.given
-    before = states_before(state.objects, given.standing)
-    return report_of(state.simulation, state.recorder, given.unknown, before, given.assumptions, by)
 
 
 def _sample() -> str:
@@ -280,27 +278,3 @@ def _check_usage(names: tuple[str, ...], snapshot: str, from_cluster: bool, only
         raise click.UsageError("--from and --from-cluster exclude each other.")
     if only_with_cluster and not from_cluster:
         raise click.UsageError("--kubeconfig and --context need --from-cluster.")
-
-
-def _examine(output: str, all_scores: bool) -> Examine | None:
-    """How much of each decision is recorded for an output format."""
-    from stowplan.simulator.report.detailed_decisions import recording, top_scores
-
-    return {"table": None, "html": None, "wide": top_scores}.get(output, recording(all_nodes=all_scores))
-
-
-def _print_tables(report: SimulationReport, style: TableStyle) -> None:
-    from rich.console import Console
-
-    from stowplan.simulator.report.tables import tables
-
-    console = Console()
-    style = style._replace(width=console.width if console.is_terminal else None)
-    print_lines(console, tables(report, style))
-
-
-def _print_serialized(report: SimulationReport, output: str) -> None:
-    from stowplan.simulator.report.serialized import to_json, to_yaml
-
-    for piece in (to_json if output == "json" else to_yaml)(report):
-        sys.stdout.buffer.write(piece)

@@ -128,6 +128,8 @@ class RunOptions(NamedTuple):
     """Records the run over time."""
     to_the_end: bool = True
     """Whether the run goes on to its end if `watch` returns early."""
+    fixed_gates: bool = False
+    """Whether gates that PodGroups need stay off."""
 
 
 @contextmanager
@@ -187,7 +189,8 @@ class _Loader:
             None if found is None else found.live,
             source.input_options._replace(keep_documents=keep),
         )
-        self._config = with_group_gates(self._config, (item for item, _ in given.objects))
+        if not self._options.fixed_gates:
+            self._config = with_group_gates(self._config, (item for item, _ in given.objects))
         simulation = Simulation(
             self._config,
             {**REGISTRY, **self._plugins},

@@ -440,3 +440,34 @@ def test_a_file_may_be_too_large(tmp_path: Path) -> None:
         2,
         f"stowplan: {tmp_path / 'f.yaml'}: larger than the allowed 1,048,576 bytes\n",
     )
+
+
+GANG = (
+    {"kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 9}}}},
+    *(pod_manifest(f"m{number}", schedulingGroup={"podGroupName": "g"}) for number in range(9)),
+)
+
+
+def test_feature_gates_are_those_of_the_option() -> None:
+    """The gang of nine does not fit on the nodes: no member is placed. Without gangs, eight are."""
+    assert simulate(*NODES[:2], *GANG, status=3)["summary"]["placed"] == 0
+    on = ("--feature-gates", "GenericWorkload=true,GangScheduling=true")
+    assert simulate(*NODES[:2], *GANG, options=on, status=3)["summary"]["placed"] == 0
+    off = ("--feature-gates", "GenericWorkload=false", "--feature-gates", "GangScheduling=false")
+    assert simulate(*NODES[:2], *GANG, options=off, status=3)["summary"]["placed"] == 8
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("NoSuchGate=true", "unrecognized feature gate: NoSuchGate"),
+        ("GangScheduling", "missing bool value for GangScheduling"),
+        ("GangScheduling=maybe", "invalid value of GangScheduling=maybe"),
+        ("GangScheduling=true", "depends on features that are disabled: [GenericWorkload]"),
+    ],
+)
+def test_feature_gates_that_cannot_be_set(given: str, expected: str) -> None:
+    result = run("-f", "-", "--feature-gates", given, given=text(*NODES))
+    assert result.exit_code == 2
+    assert expected in " ".join(result.stderr.split())
+    assert "--feature-gates" in result.stderr
