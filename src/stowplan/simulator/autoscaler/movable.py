@@ -1,5 +1,8 @@
 """Nodes that may be removed: their use, and whether their pods may be moved.
 
+cluster-autoscaler also keeps nodes with pods that use emptyDir or hostPath volumes (skip-nodes-with-local-storage). The
+model does not: those volumes are not decoded, since no scheduling rule reads them.
+
 Upstream: k8s.io/autoscaler/cluster-autoscaler/simulator/drain.go, simulator/utilization/info.go
 """
 
@@ -46,7 +49,7 @@ def _may_move(server: ApiServer, lifecycle: NodeLifecycle, pod: api.Pod) -> bool
     safe = annotations.get(_SAFE_TO_EVICT)
     if safe is not None:
         return safe == "true" and lifecycle.may_evict(pod)
-    if controller_of(pod) is None or any(_is_local(volume) for volume in pod.spec.volumes):
+    if controller_of(pod) is None:
         return False
     if pod.metadata.namespace == "kube-system" and not list(budgets_of(server, pod)):
         return False
@@ -63,10 +66,6 @@ def disruptable_pods(server: ApiServer, lifecycle: NodeLifecycle, name: str) -> 
             return None
         found.append(pod)
     return found
-
-
-def _is_local(volume: object) -> bool:
-    return any(getattr(volume, name, None) is not None for name in ("empty_dir", "host_path"))
 
 
 def by_use(infos: Iterable[NodeInfo]) -> list[NodeInfo]:
