@@ -75,8 +75,8 @@ class PodLife:
     """One pod from its creation to its end; times are seconds since the epoch, None for what has not happened."""
 
     __slots__ = (
-        "attempts", "bound", "cause", "created", "ended", "first_attempt", "lost", "node", "outcome", "pod", "reason",
-        "running", "running_since", "work",
+        "attempts", "bound", "cause", "created", "ended", "first_attempt", "job", "lost", "node", "outcome", "pod",
+        "reason", "running", "running_since", "tenant", "work", "workload",
     )  # fmt: skip
 
     def __init__(self, pod: api.Pod, created: float, work: Work) -> None:
@@ -98,21 +98,21 @@ class PodLife:
         """Seconds of work that were thrown away."""
         self.reason: Status | None = None
         """The status of the last failed attempt."""
-
-    @property
-    def workload(self) -> str:
-        return self.pod.metadata.annotations.get(WORKLOAD, "")
-
-    @property
-    def job(self) -> str:
+        annotations = pod.metadata.annotations
+        self.workload = annotations.get(WORKLOAD, "")
+        self.tenant = annotations.get(TENANT, "")
+        self.job = _job_of(pod, work)
         """The Job that owns the pod, or the pod itself; pods that are created again have the name of the first."""
-        owner = controller_of(self.pod)
-        name = self.pod.metadata.name
-        if owner is not None and owner.kind == "Job":
-            name = owner.name
-        elif self.work.resubmit:
-            name = _AGAIN.sub("", name)
-        return f"{self.pod.metadata.namespace}/{name}"
+
+
+def _job_of(pod: api.Pod, work: Work) -> str:
+    owner = controller_of(pod)
+    name = pod.metadata.name
+    if owner is not None and owner.kind == "Job":
+        name = owner.name
+    elif work.resubmit:
+        name = _AGAIN.sub("", name)
+    return f"{pod.metadata.namespace}/{name}"
 
 
 class LifeObserver:

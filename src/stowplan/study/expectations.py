@@ -17,11 +17,11 @@ from stowplan.simulator.scenario.pools import POOL_LABEL, ZONE_LABEL
 from stowplan.simulator.scenario.quantities import seconds_of, time_text
 from stowplan.simulator.scenario.schema import ExpectSpec
 from stowplan.study.files import load_summary
+from stowplan.study.grouped_rows import GROUPS
+from stowplan.study.metric_value import MetricValue
 from stowplan.study.metrics import (
-    GROUPS,
     OVER_TIME,
     UTILISATION,
-    MetricValue,
     better_sign,
     known_metrics,
     metrics_where,

@@ -15,7 +15,7 @@ import numpy as np
 
 from stowplan._version import __version__
 from stowplan.errors import InputError
-from stowplan.study.metrics import MetricValue
+from stowplan.study.metric_value import MetricValue
 from stowplan.study.result import CheckedExpectation, RunResult
 from stowplan.study.table import ResultTable
 

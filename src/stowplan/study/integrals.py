@@ -5,41 +5,62 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-class TimeIntegrals:
-    """Named values with their integrals since the start."""
+class TimedQuantity:
+    """A value with its integral since the start."""
+
+    __slots__ = ("_area", "_since", "largest", "value")
 
     def __init__(self) -> None:
-        self._values: dict[str, float] = {}
-        self._areas: dict[str, float] = {}
-        self._since: dict[str, float] = {}
-        self._largest: dict[str, float] = {}
+        self.value: float = 0
+        self.largest: float = 0
+        self._area = 0.0
+        self._since = 0.0
+
+    def add(self, change: float, now: float) -> None:
+        """Change the value at a time."""
+        before = self.value
+        if before:
+            self._area += before * (now - self._since)
+        self._since = now
+        value = self.value = before + change
+        if value > self.largest:
+            self.largest = value
+
+    def area(self, now: float) -> float:
+        """The integral up to a time."""
+        return self._area + self.value * (now - self._since)
+
+
+_NOTHING = TimedQuantity()
+
+
+class TimeIntegrals:
+    """Quantities by name."""
+
+    def __init__(self) -> None:
+        self._quantities: dict[str, TimedQuantity] = {}
+
+    def of(self, name: str) -> TimedQuantity:
+        """The quantity of this name; the same object at each call."""
+        found = self._quantities.get(name)
+        if found is None:
+            found = self._quantities[name] = TimedQuantity()
+        return found
 
     def add(self, name: str, change: float, now: float) -> None:
         """Change a value at a time."""
-        values = self._values
-        before = values.get(name, 0)
-        if before:
-            self._areas[name] = self._areas.get(name, 0.0) + before * (now - self._since[name])
-        self._since[name] = now
-        value = values[name] = before + change
-        if value > self._largest.get(name, 0):
-            self._largest[name] = value
+        self.of(name).add(change, now)
 
     def value(self, name: str) -> float:
-        return self._values.get(name, 0)
+        return self._quantities.get(name, _NOTHING).value
 
     def largest(self, name: str) -> float:
-        return self._largest.get(name, 0)
+        return self._quantities.get(name, _NOTHING).largest
 
     def values(self) -> Mapping[str, float]:
         """All values as of now, by name."""
-        return self._values
-
-    def names(self) -> list[str]:
-        return sorted(self._values)
+        return {name: quantity.value for name, quantity in self._quantities.items()}
 
     def areas(self, now: float) -> Mapping[str, float]:
         """The integrals of all values up to a time."""
-        return {
-            name: self._areas.get(name, 0.0) + value * (now - self._since[name]) for name, value in self._values.items()
-        }
+        return {name: quantity.area(now) for name, quantity in self._quantities.items()}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from stowplan.simulator.api_server import controller_of
-from stowplan.simulator.kubelet import FAILED, SUCCEEDED, TENANT, PodLife
+from stowplan.simulator.kubelet import FAILED, SUCCEEDED, PodLife
+from stowplan.study.pod_requests import REQUEST_COLUMNS, RequestBook
 from stowplan.study.table import ResultTable
 
 JOB_COLUMNS = (
@@ -31,15 +32,19 @@ class _OpenJob:
 class JobBook:
     """Jobs by name; a row is written when the last pod of a job has ended."""
 
-    def __init__(self, start: float) -> None:
+    def __init__(self, start: float, requests: RequestBook) -> None:
         self.table = ResultTable("jobs", JOB_COLUMNS)
+        self.requests = ResultTable("job requests", REQUEST_COLUMNS)
+        """In the order of `table`: the requests of a pod of the job."""
+        self._requests = requests
         self._start = start
         self._open: dict[str, _OpenJob] = {}
 
     def pod_created(self, life: PodLife) -> None:
-        job = self._open.get(life.job)
+        name = life.job
+        job = self._open.get(name)
         if job is None:
-            job = self._open[life.job] = _OpenJob(life)
+            job = self._open[name] = _OpenJob(life)
         job.pods += 1
         job.present += 1
 
@@ -70,11 +75,12 @@ class JobBook:
     def _write(self, name: str, outcome: str) -> None:
         job = self._open.pop(name)
         pod = job.life.pod
+        self.requests.append(self._requests.of(pod).row)
         done = outcome == SUCCEEDED and job.ended is not None
         jct = round(job.ended - job.submitted, 6) if done and job.ended is not None else None
         self.table.append(
             (
-                name, job.life.workload, pod.metadata.annotations.get(TENANT, ""), pod.spec.priority or 0, job.pods,
+                name, job.life.workload, job.life.tenant, pod.spec.priority or 0, job.pods,
                 round(job.submitted - self._start, 6),
                 None if job.started is None else round(job.started - self._start, 6),
                 None if job.ended is None else round(job.ended - self._start, 6),

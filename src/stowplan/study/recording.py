@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from stowplan import api
 from stowplan.api.quantity import milli_value, value
-from stowplan.cache.requests import scheduling_requests
 from stowplan.engine import Observer
 from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.framework.decision_record import DecisionRecord
 from stowplan.runtime import Decision
-from stowplan.simulator.kubelet import EVICTED, LOST, PREEMPTED, TENANT, Kubelet, LifeObserver, PodLife
+from stowplan.simulator.kubelet import EVICTED, LOST, PREEMPTED, Kubelet, LifeObserver, PodLife
 from stowplan.simulator.scenario import LoadedScenario
 from stowplan.simulator.scenario.pools import POOL_LABEL, ZONE_LABEL
 from stowplan.study.integrals import TimeIntegrals
 from stowplan.study.jobs import JobBook
 from stowplan.study.placement_metrics import RequestClasses, WorkloadSpread
+from stowplan.study.pod_requests import REQUEST_COLUMNS, RequestBook, gpu_milli
 from stowplan.study.table import ResultTable
 
 POD_COLUMNS = (
     "pod", "job", "workload", "tenant", "priority", "submitted", "first_attempt", "bound", "running", "ended", "node",
-    "outcome", "attempts", "preempted", "lost_s", "waited_s", "work_s", "request_cpu_m", "request_memory",
-    "request_gpu_m", "cause", "reason",
+    "outcome", "attempts", "preempted", "lost_s", "waited_s", "work_s", *REQUEST_COLUMNS, "cause", "reason",
 )  # fmt: skip
 NODE_COLUMNS = (
     "node", "pool", "zone", "added", "ready", "removed", "price", "cpu_m", "memory", "gpu_m", "busy_s", "pods",
@@ -32,9 +30,6 @@ SERIES_COLUMNS = ("time", "metric", "key", "value")
 ATTEMPT_COLUMNS = ("time", "pod", "result", "feasible", "node", "score", "runner_up", "reason")
 EVENT_COLUMNS = ("time", "kind", "subject", "node", "detail")
 INTERRUPTED = (PREEMPTED, EVICTED, LOST)
-WHOLE_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
-GPU_RESOURCES = (*WHOLE_GPUS, "alibabacloud.com/gpu-milli")
-_MAX_CACHED_REQUESTS = 4096
 
 
 class _NodeBook:
@@ -71,8 +66,11 @@ class RunRecording(Observer, LifeObserver):
         """Nodes by zone."""
         self.requested = RequestClasses()
         self._with_attempts = scenario.spec.record.attempts
-        self.jobs = JobBook(scenario.start)
         self.integrals = TimeIntegrals()
+        self.requests = RequestBook(self.integrals)
+        self.jobs = JobBook(scenario.start, self.requests)
+        counted = (self.integrals.of(name) for name in ("pods", "pending", "running", "nodes.used"))
+        self._pods, self._pending, self._running, self._used_nodes = counted
         self.created = self.ended = 0
         self.interrupted = 0
         self.decisions = 0
@@ -84,7 +82,6 @@ class RunRecording(Observer, LifeObserver):
         self._kubelet: Kubelet | None = None
         self._books: dict[str, _NodeBook] = {}
         self._prices = {pool.name: pool.price for pool in scenario.pools}
-        self._requests: dict[int, tuple[Any, dict[str, int]]] = {}
 
     def begin(self, kubelet: Kubelet) -> None:
         self._kubelet = kubelet
@@ -131,19 +128,17 @@ class RunRecording(Observer, LifeObserver):
     # Pods
     def pod_created(self, life: PodLife) -> None:
         self.created += 1
-        self.integrals.add("pods", 1, life.created)
-        self.integrals.add("pending", 1, life.created)
+        self._pods.add(1, life.created)
+        self._pending.add(1, life.created)
         self.jobs.pod_created(life)
-        self.requested.add(self.requests_of(life.pod))
+        self.requested.add(self.requests.of(life.pod).amounts)
 
     def pod_bound(self, life: PodLife) -> None:
         now = life.bound
         assert now is not None
-        integrals = self.integrals
-        integrals.add("pending", -1, now)
-        integrals.add("running", 1, now)
-        for resource, amount in self.requests_of(life.pod).items():
-            integrals.add(f"requested.{resource}", amount, now)
+        self._pending.add(-1, now)
+        self._running.add(1, now)
+        self._hold(life, 1, now)
         book = self._books.get(life.node)
         if book is not None:
             self.skews.add(life.workload, book.node.metadata.labels.get(ZONE_LABEL, ""), 1)
@@ -151,11 +146,16 @@ class RunRecording(Observer, LifeObserver):
             book.residents += 1
             if book.residents == 1:
                 book.busy_since = now
-                integrals.add("nodes.used", 1, now)
-        tenant = life.pod.metadata.annotations.get(TENANT)
-        if tenant:
-            for resource, amount in self.requests_of(life.pod).items():
-                integrals.add(f"tenant.{tenant}.{resource}", amount, now)
+                self._used_nodes.add(1, now)
+
+    def _hold(self, life: PodLife, sign: int, now: float) -> None:
+        """Count what a pod requests, from its binding (sign 1) to its end (sign -1)."""
+        requests = self.requests.of(life.pod)
+        for quantity, amount in requests.quantities:
+            quantity.add(sign * amount, now)
+        if tenant := life.tenant:
+            for resource, amount in requests.amounts.items():
+                self.integrals.add(f"tenant.{tenant}.{resource}", sign * amount, now)
 
     def pod_running(self, life: PodLife) -> None:
         self.jobs.pod_running(life)
@@ -164,10 +164,9 @@ class RunRecording(Observer, LifeObserver):
         now = life.ended
         assert now is not None
         self.ended += 1
-        integrals = self.integrals
-        integrals.add("pods", -1, now)
+        self._pods.add(-1, now)
         if life.bound is None:
-            integrals.add("pending", -1, now)
+            self._pending.add(-1, now)
         else:
             self._free(life, now)
         if life.outcome in INTERRUPTED:
@@ -181,46 +180,27 @@ class RunRecording(Observer, LifeObserver):
         self.jobs.job_ended(name, outcome)
 
     def _free(self, life: PodLife, now: float) -> None:
-        integrals = self.integrals
-        integrals.add("running", -1, now)
-        tenant = life.pod.metadata.annotations.get(TENANT)
-        for resource, amount in self.requests_of(life.pod).items():
-            integrals.add(f"requested.{resource}", -amount, now)
-            if tenant:
-                integrals.add(f"tenant.{tenant}.{resource}", -amount, now)
+        self._running.add(-1, now)
+        self._hold(life, -1, now)
         book = self._books.get(life.node)
         if book is not None:
             self.skews.add(life.workload, book.node.metadata.labels.get(ZONE_LABEL, ""), -1)
             book.residents -= 1
             if not book.residents:
                 book.busy += now - book.busy_since
-                integrals.add("nodes.used", -1, now)
-
-    def requests_of(self, pod: api.Pod) -> dict[str, int]:
-        """Requested amounts: milli-cores, bytes, units. Shared by pods with the same containers."""
-        containers = pod.spec.containers
-        found = self._requests.get(id(containers))
-        if found is None or found[0] is not containers:
-            if len(self._requests) > _MAX_CACHED_REQUESTS:
-                self._requests.clear()
-            amounts, _ = scheduling_requests(pod.spec)
-            found = self._requests[id(containers)] = (containers, amounts)
-        return found[1]
+                self._used_nodes.add(-1, now)
 
     def _write_pod(self, life: PodLife) -> None:
-        pod, start, requests = life.pod, self._start, self.requests_of(life.pod)
-        annotations = pod.metadata.annotations
-        reason = "" if life.bound is not None or life.reason is None else life.reason.message
+        pod, start, bound, created = life.pod, self._start, life.bound, life.created
+        reason = "" if bound is not None or life.reason is None else life.reason.message
         self.pods.append(
             (
-                _name(pod), life.job, life.workload, annotations.get(TENANT, ""), pod.spec.priority or 0,
-                _since(life.created, start), _since(life.first_attempt, start), _since(life.bound, start),
+                _name(pod), life.job, life.workload, life.tenant, pod.spec.priority or 0,
+                round(created - start, 6), _since(life.first_attempt, start), _since(bound, start),
                 _since(life.running, start), _since(life.ended, start), life.node, life.outcome, life.attempts,
                 int(life.outcome == PREEMPTED), round(life.lost, 6),
-                None if life.bound is None else round(life.bound - life.created, 6),
-                life.work.seconds, requests.get("cpu", 0), requests.get("memory", 0),
-                sum(requests.get(name, 0) * (1000 if name in WHOLE_GPUS else 1) for name in GPU_RESOURCES),
-                life.cause, reason,
+                None if bound is None else round(bound - created, 6), life.work.seconds,
+                *self.requests.of(pod).row, life.cause, reason,
             )
         )  # fmt: skip
 
@@ -275,7 +255,7 @@ class RunRecording(Observer, LifeObserver):
         if book.residents:
             book.busy += now - book.busy_since
             if removed:
-                self.integrals.add("nodes.used", -1, now)
+                self._used_nodes.add(-1, now)
         node, start = book.node, self._start
         amounts = _amounts(node)
         labels = node.metadata.labels
@@ -283,9 +263,7 @@ class RunRecording(Observer, LifeObserver):
             (
                 node.metadata.name, labels.get(POOL_LABEL, ""), labels.get(ZONE_LABEL, ""), _since(book.added, start),
                 _since(book.ready, start), _since(now, start) if removed else None, book.price,
-                amounts.get("cpu", 0), amounts.get("memory", 0),
-                sum(amounts.get(name, 0) * (1000 if name in WHOLE_GPUS else 1) for name in GPU_RESOURCES),
-                round(book.busy, 6), book.pods,
+                amounts.get("cpu", 0), amounts.get("memory", 0), gpu_milli(amounts), round(book.busy, 6), book.pods,
             )
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from stowplan.config.strict_decoding import suggestion
 from stowplan.errors import InputError
-from stowplan.study.metrics import MetricValue
+from stowplan.study.metric_value import MetricValue
 from stowplan.study.table import ResultTable
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from stowplan.cache.columns import Floats
 from stowplan.simulator.scenario import ScenarioSimulation
-from stowplan.study.metrics import SAMPLED_RESOURCES, MetricValue, tenant_shares
+from stowplan.study.metric_value import MetricValue
+from stowplan.study.metrics import SAMPLED_RESOURCES, tenant_shares
 from stowplan.study.recording import RunRecording
 
 

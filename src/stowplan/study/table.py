@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import zlib
+from array import array
 from collections.abc import Iterator, Sequence
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import finalize
 
 import msgspec
@@ -19,60 +20,84 @@ _COMPRESSION_LEVEL = 1
 _SHOWN_ROWS = 10
 
 
+class _StoredBlock(NamedTuple):
+    """A block on disk: where it begins, and the lengths of its columns."""
+
+    offset: int
+    lengths: array[int]
+
+
 class ResultTable:
-    """Columns by name. Memory does not grow with the number of rows."""
+    """Columns by name. Memory does not grow with the number of rows.
+
+    Rows are kept in blocks, in which each column is compressed by itself, so that it is read without the others.
+    """
 
     def __init__(self, name: str, columns: Sequence[str]) -> None:
         self.name = name
         self.columns = tuple(columns)
         self._rows: list[tuple[Any, ...]] = []
-        self._blocks: list[bytes | tuple[int, int]] = []
-        """Compressed blocks, or offset and length of those on disk."""
+        self._blocks: list[tuple[bytes, ...] | _StoredBlock] = []
         self._length = self._size = 0
         self._file: Any = None
 
     def append(self, row: tuple[Any, ...]) -> None:
-        self._rows.append(row)
+        rows = self._rows
+        rows.append(row)
         self._length += 1
-        if len(self._rows) == _ROWS_PER_BLOCK:
-            self._keep(zlib.compress(msgspec.msgpack.encode(list(zip(*self._rows, strict=True))), _COMPRESSION_LEVEL))
-            self._rows.clear()
+        if len(rows) == _ROWS_PER_BLOCK:
+            pack, encode = zlib.compress, msgspec.msgpack.encode
+            self._keep(tuple(pack(encode(column), _COMPRESSION_LEVEL) for column in zip(*rows, strict=True)))
+            rows.clear()
 
-    def _keep(self, block: bytes) -> None:
-        self._size += len(block)
+    def _keep(self, block: tuple[bytes, ...]) -> None:
+        lengths = array("I", map(len, block))
+        self._size += sum(lengths)
         if self._size <= _MAX_BYTES_IN_MEMORY:
             self._blocks.append(block)
             return
         if self._file is None:
             self._file = TemporaryFile()  # noqa: SIM115
             finalize(self, self._file.close)
-        self._blocks.append((self._file.seek(0, 2), len(block)))
-        self._file.write(block)
+        self._blocks.append(_StoredBlock(self._file.seek(0, 2), lengths))
+        self._file.write(b"".join(block))
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.name, self.columns, self._rows, list(self._packed()), self._length
+        every = range(len(self.columns))
+        return self.name, self.columns, self._rows, [tuple(each) for each in self._packed(every)], self._length
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.name, self.columns, self._rows, self._blocks, self._length = state
-        self._size, self._file = sum(map(len, state[3])), None
+        self._size, self._file = sum(len(column) for block in state[3] for column in block), None
 
-    def _packed(self) -> Iterator[bytes]:
+    def _packed(self, indices: Sequence[int]) -> Iterator[list[bytes]]:
+        """The compressed columns with these numbers, block by block."""
         for block in self._blocks:
-            if isinstance(block, bytes):
-                yield block
+            if isinstance(block, _StoredBlock):
+                yield [self._read(block, index) for index in indices]
             else:
-                self._file.seek(block[0])
-                yield self._file.read(block[1])
+                yield [block[index] for index in indices]
+
+    def _read(self, block: _StoredBlock, index: int) -> bytes:
+        self._file.seek(block.offset + sum(block.lengths[:index]))
+        found: bytes = self._file.read(block.lengths[index])
+        return found
 
     def __len__(self) -> int:
         return self._length
 
-    def blocks(self) -> Iterator[list[list[Any]]]:
-        """The rows in blocks of columns."""
-        for block in self._packed():
-            yield msgspec.msgpack.decode(zlib.decompress(block))
+    def blocks(self, columns: Sequence[str] | None = None) -> Iterator[list[list[Any]]]:
+        """The rows in blocks of columns, of all columns unless some are named."""
+        indices = [self.columns.index(name) for name in (self.columns if columns is None else columns)]
+        for packed in self._packed(indices):
+            yield [msgspec.msgpack.decode(zlib.decompress(column)) for column in packed]
         if self._rows:
-            yield [list(column) for column in zip(*self._rows, strict=True)]
+            yield [[row[index] for row in self._rows] for index in indices]
+
+    def arrays(self, columns: Sequence[str]) -> Iterator[list[NDArray[Any]]]:
+        """The named columns in blocks, each as `__getitem__` returns it."""
+        for block in self.blocks(columns):
+            yield [_array(values) for values in block]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for block in self.blocks():
@@ -80,13 +105,12 @@ class ResultTable:
 
     def __getitem__(self, column: str) -> NDArray[Any]:
         """A column: numbers as float64 with nan for missing values, texts as objects."""
-        index = self.columns.index(column)
         texts: dict[Any, Any] = {}
-        parts = [_array(block[index], texts) for block in self.blocks()]
+        parts = [_array(values, texts) for (values,) in self.blocks((column,))]
         if not parts:
             return np.empty(0)
         kind = object if any(part.dtype == object for part in parts) else np.float64
-        return np.concatenate([part.astype(kind) for part in parts])
+        return np.concatenate([part.astype(kind, copy=False) for part in parts])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.columns)
@@ -121,8 +145,8 @@ class ResultTable:
         return f"<table><tr>{head}</tr>{''.join(shown)}</table><p>{len(self):,} rows</p>"
 
 
-def _array(values: list[Any], texts: dict[Any, Any]) -> NDArray[Any]:
-    """Equal texts are one object, so that a column of few different texts takes 8 bytes a row."""
-    if any(isinstance(value, str) for value in values):
-        return np.array([texts.setdefault(value, value) for value in values], dtype=object)
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+def _array(values: list[Any], texts: dict[Any, Any] | None = None) -> NDArray[Any]:
+    """With `texts`, equal texts are one object, so that a column of few different texts takes 8 bytes a row."""
+    if str not in set(map(type, values)):
+        return np.array(values, dtype=np.float64)
+    return np.array(values if texts is None else [texts.setdefault(value, value) for value in values], dtype=object)

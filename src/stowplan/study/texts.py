@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from stowplan.simulator.scenario.quantities import time_text
-from stowplan.study.metrics import MetricValue
+from stowplan.study.metric_value import MetricValue
 from stowplan.study.result import RunResult
 
 _HEADLINES = (

@@ -10,7 +10,7 @@ from stowplan.errors import InputError
 from stowplan.study import ResultTable, RunResult
 from stowplan.study.compare import FailRule, as_document, bootstrap, compare_results
 from stowplan.study.compare_texts import comparison_rows, html, junit, latex, markdown, placement_lines
-from stowplan.study.metrics import MetricValue
+from stowplan.study.metric_value import MetricValue
 from stowplan.study.recording import POD_COLUMNS
 
 SEEDS = range(1, 9)

@@ -14,7 +14,7 @@ from stowplan.config import KubeSchedulerConfiguration, from_builtins
 from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.study import RunResult, RunSettings, run
 from stowplan.study.files import load_summary, run_document
-from stowplan.study.metrics import percentile
+from stowplan.study.metric_value import percentile
 from stowplan.study.placement_metrics import RequestClasses
 from stowplan.study.run import LiveRun
 from stowplan.study.table import ResultTable
