@@ -1,18 +1,21 @@
-"""`stowplan scenario`: writes, checks and shows Scenario documents."""
+"""`stowplan scenario`: writes, checks, shows and runs Scenario documents."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stowplan.cli.command import Group
+from stowplan.cli.plugins import plugin_option
+from stowplan.cli.scenario_run import OUTPUTS, run_file
 from stowplan.cli.streams import aligned
-from stowplan.errors import ConfigError, InputError
+from stowplan.errors import ConfigError, InputError, os_error_text
 
 if TYPE_CHECKING:
     from stowplan.simulator.scenario import LoadedScenario
@@ -78,14 +81,14 @@ expect:
 
 @click.group(cls=Group)
 def scenario() -> None:
-    """Write, check and show scenarios: what happens in a simulated cluster over time.
+    """Write, check, show and run scenarios: what happens in a simulated cluster over time.
 
     \b
     Examples:
       stowplan scenario init first.yaml
       stowplan scenario check scenario.yaml
       stowplan scenario show scenario.yaml
-      stowplan simulate -f scenario.yaml
+      stowplan scenario run scenario.yaml
     """
 
 
@@ -105,8 +108,11 @@ def init(file: str) -> None:
         with Path(file).open("x", encoding="utf-8") as stream:
             stream.write(EXAMPLE)
     except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
-    click.echo(f"{file}: run it with 'stowplan simulate -f {file}'")
+        if not isinstance(error, FileExistsError):
+            with suppress(OSError):
+                Path(file).unlink()  # An incomplete file would be in the way of the next attempt.
+        raise InputError(f"{file}: {os_error_text(error)}") from error
+    click.echo(f"{file}: run it with 'stowplan scenario run {file}'")
 
 
 @scenario.command()
@@ -205,6 +211,36 @@ def _first_events(found: LoadedScenario, seed: int | None, count: int) -> list[t
 
 def _named(arrivals: Any, name: str) -> Any:
     return ((each.time, name) for each in arrivals)
+
+
+@scenario.command("run")
+@click.argument("file", metavar="FILE")
+@click.option("--seed", type=int, default=None, help="Seed of all random numbers; default that of the scenario.")
+@click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration in place of the scenario's.")
+@plugin_option
+@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="Output format.")
+@click.option("--out", default="", metavar="DIR", help="Write tables and run.json into this folder.")
+@click.option("--all", "everything", is_flag=True, help="In tables: list every metric.")
+def run_scenario(
+    file: str,
+    seed: int | None,
+    config_file: str | None,
+    plugins: tuple[str, ...],
+    output: str,
+    out: str,
+    everything: bool,
+) -> None:
+    """Run a scenario, print its metrics and check its expectations. The same as 'stowplan simulate -f FILE'.
+
+    \b
+    Examples:
+      stowplan scenario run scenario.yaml
+      stowplan scenario run scenario.yaml --seed 2 --out results/
+
+    Exit status: 0 all expectations hold, or there are none and no pod is pending, 2 the input is invalid, 3 there are
+    no expectations and some pods are pending, 4 an expectation does not hold.
+    """
+    run_file(file, seed, config_file, plugins, output, out, everything)
 
 
 @scenario.command()

@@ -72,9 +72,11 @@ def run_file(
         result = run(
             scenario, seed, RunSettings(config, registered, on_progress=lambda now, _: progress.reach(int(now)))
         )
-    if out:
-        result.save(out)
-    print_result(result, output, everything=everything)
+    try:
+        if out:
+            result.save(out)
+    finally:  # The metrics of a long run are not lost to a full disk.
+        print_result(result, output, everything=everything)
     if not result.holds:
         click.get_current_context().exit(EXIT_EXPECTATION_FAILED)
     if not result.expectations and result.summary.get("pods.pending"):

@@ -14,6 +14,7 @@ from stowplan.cli.command import Command
 from stowplan.cli.plugins import load_plugins
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import aligned
+from stowplan.errors import InputError, os_error_text
 from stowplan.study.plots import check_plot_file, write_plot
 from stowplan.study.sweep import SweepResults, dask_executor, load_study, process_executor, sweep
 from stowplan.study.sweep.pareto_plot import pareto_svg
@@ -93,7 +94,7 @@ def sweep_command(
 
         results = run(study, folder, executor, progress=show, load_plugins=load_plugins)
     document = msgspec.json.format(msgspec.json.encode(results.document()), indent=1)
-    (folder / _RESULTS_FILE).write_bytes(document + b"\n")
+    _write(folder / _RESULTS_FILE, document + b"\n")
     if plot is not None:
         write_plot(pareto_svg(results), plot)
     click.echo(document.decode() if output == "json" else "\n".join(_lines(results, output)))
@@ -101,6 +102,14 @@ def sweep_command(
         click.echo(f"stowplan: run {row.name} (seed {row.seed}): {row.error}", err=True)
     if results.failed:
         click.get_current_context().exit(1)
+
+
+def _write(file: Path, content: bytes) -> None:
+    try:
+        file.write_bytes(content)
+    except OSError as problem:
+        file.unlink(missing_ok=True)
+        raise InputError(f"{file}: {os_error_text(problem)}; the runs are complete: run the sweep again") from problem
 
 
 @contextmanager

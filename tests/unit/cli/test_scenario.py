@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from stowplan.cli.main import cli
 from stowplan.cli.scenario import EXAMPLE
+from stowplan.errors import InputError
+from stowplan.study import RunResult
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 PACKED = (
@@ -140,3 +143,38 @@ def test_unusable_comparisons(folder: Path, args: tuple[str, ...], line: str) ->
     found = call("compare", "s.yaml", *args)
     assert found.exit_code == 2
     assert line in found.stderr
+
+
+def test_a_scenario_runs_as_with_simulate(folder: Path) -> None:
+    found = call("scenario", "run", "s.yaml", "--seed", "3", "--config", "b.yaml", "-o", "json", "--out", "r")
+    simulated = call("simulate", "-f", "s.yaml", "--seed", "3", "--config", "b.yaml", "-o", "json")
+    assert (found.exit_code, found.stdout) == (simulated.exit_code, simulated.stdout)
+    assert json.loads(found.stdout)["seed"] == 3
+    assert (folder / "r" / "run.json").exists()
+    assert call("scenario", "run", "none.yaml").stderr == "stowplan: none.yaml: No such file or directory\n"
+
+
+def test_a_first_scenario_that_cannot_be_written_leaves_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "full.yaml").symlink_to("/dev/full")
+    opened = Path.open
+
+    def on_a_full_disk(self: Path, mode: str = "r", **options: Any) -> Any:
+        return opened(self, "w" if mode == "x" else mode, **options)
+
+    monkeypatch.setattr(Path, "open", on_a_full_disk)
+    found = call("scenario", "init", "full.yaml")
+    assert (found.exit_code, found.stderr) == (2, "stowplan: full.yaml: No space left on device\n")
+    assert not (folder / "full.yaml").is_symlink()
+
+
+def test_the_metrics_are_printed_if_the_tables_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(result: RunResult, out: str) -> None:
+        raise InputError(f"{out}: No space left on device; the results there are not complete")
+
+    monkeypatch.setattr(RunResult, "save", full)
+    found = call("simulate", "-f", "s.yaml", "--out", "r")
+    assert (found.exit_code, found.stderr) == (
+        2,
+        "stowplan: r: No space left on device; the results there are not complete\n",
+    )
+    assert "utilisation.cpu" in found.stdout

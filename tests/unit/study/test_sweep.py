@@ -402,3 +402,45 @@ def test_sweeps_without_bounds_are_one_line(fields: dict[str, Any], problem: str
     with pytest.raises(StowplanError) as raised:
         read_study(json.dumps({**HEAD, "runner": RUNNER, "vary": {"x": [1]}, **fields}).encode())
     assert problem in str(raised.value)
+
+
+FILTER = """
+from stowplan import Plugin, reject
+
+class {name}(Plugin):
+    def filter(self, state, pod, node):
+        return reject("closed") if node.name == "general-{number}" else None
+"""
+
+
+def test_plugins_of_the_scenario_and_of_the_study_are_beside_them(tmp_path: Path) -> None:
+    """Both are files in the folders of the documents that name them, wherever the command runs."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "scenario.yaml").write_text(SCENARIO + "plugins: [./first.py]\n")
+    (tmp_path / "inner" / "first.py").write_text(FILTER.format(name="First", number=1))
+    (tmp_path / "second.py").write_text(FILTER.format(name="Second", number=2))
+    vary = {"plugins": [[], ["./second.py:Second"]]}
+    document = {**HEAD, "scenario": "inner/scenario.yaml", "vary": vary, "minimise": ["nodes.used"]}
+    (tmp_path / "study.yaml").write_text(json.dumps(document))
+    found = CliRunner().invoke(cli, ["sweep", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "r"), "-o", "json"])
+    assert found.exit_code == 0, found.stderr
+    runs = json.loads(found.stdout)["runs"]
+    assert runs[0]["metrics"]["nodes.used"] == pytest.approx(1, abs=0.1)
+    assert runs[1]["metrics"]["nodes.used"] == 0
+
+
+def test_results_that_cannot_be_written_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, content: bytes) -> int:
+        if self.name == "sweep.json":
+            self.touch()
+            raise OSError(28, "No space left on device")
+        return write_bytes(self, content)
+
+    write_bytes = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", full)
+    (tmp_path / "study.json").write_text(json.dumps({**HEAD, "runner": RUNNER, "parameters": {"x": 1}}))
+    found = CliRunner().invoke(cli, ["sweep", str(tmp_path / "study.json"), "--out", str(tmp_path / "r")])
+    place = tmp_path / "r" / "sweep.json"
+    assert found.exit_code == 2
+    assert found.stderr == (f"stowplan: {place}: No space left on device; the runs are complete: run the sweep again\n")
+    assert not place.exists()

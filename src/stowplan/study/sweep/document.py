@@ -45,7 +45,7 @@ class StudySpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     config: str = ""
     """The file of a KubeSchedulerConfiguration; by default the scenario's."""
     plugins: list[str] = []
-    """Plugins, as for --plugin."""
+    """Plugins, as for --plugin, beside those of the scenario."""
     seeds: int | list[int] = 1
     """The number of seeds, from the scenario's on, or the seeds."""
     vary: dict[str, list[Any]] = {}

@@ -37,7 +37,9 @@ class ScenarioTasks:
 
     def task(self, variation: Variation, seed: int) -> RunTask:
         document, spec = altered(self._document), self._study.spec
-        plugins: list[str] = variation.values.get(_PLUGINS, spec.plugins)
+        folder = self._study.folder
+        plugins = _in_folder(document.pop(_PLUGINS, []), Path(self._source).parent)
+        plugins += _in_folder(variation.values.get(_PLUGINS, spec.plugins), folder)
         config_file = self._config_file(document, variation)
         config = _document(str(config_file)) if config_file else altered(_NO_CONFIG)
         for path, value in variation.values.items():
@@ -95,6 +97,11 @@ def _with_profile(config: dict[str, Any]) -> dict[str, Any]:
     if not config.get("profiles"):
         config["profiles"] = [{"schedulerName": "default-scheduler"}]
     return config
+
+
+def _in_folder(plugins: list[str], folder: Path) -> list[str]:
+    """Plugins whose files, if the names are relative, are in a folder."""
+    return [str(folder / each) if ".py" in each else each for each in plugins]
 
 
 def _note_file(path: Path, files: dict[str, str]) -> None:
