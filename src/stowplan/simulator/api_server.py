@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import partial
-from itertools import chain, count, islice
-from typing import Any, NamedTuple, TypeVar, cast
+from itertools import count
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.cache.stores import ApiObject, Stores, key_of
-from stowplan.framework.instructions import EmitEvent, Instruction, RepeatEvent, Request
+from stowplan.framework.instructions import Instruction, Request
 from stowplan.simulator.api_writes import HANDLERS
 from stowplan.simulator.custom_workload import struct_of
 from stowplan.simulator.faults import Faults
 from stowplan.simulator.identity import make_uid, timestamp
+from stowplan.simulator.kept_events import KeptEvents
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -43,51 +43,6 @@ class ObjectChange(NamedTuple):
 
     item: Any
     removed: bool = False
-
-
-class KeptEvents:
-    """The latest events. Events that repeat for many pods are made when they are read."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._entries: deque[EmitEvent | RepeatEvent] = deque()
-        self._count = 0
-
-    def __len__(self) -> int:
-        return min(self._count, self._most)
-
-    def __iter__(self) -> Iterator[EmitEvent]:
-        surplus = max(self._count - self._most, 0)
-        return islice(chain.from_iterable(map(_events_of, self._entries)), surplus, None)
-
-    def append(self, entry: EmitEvent | RepeatEvent) -> None:
-        self._entries.append(entry)
-        self._count += _size(entry)
-        while self._entries and self._count - (oldest := _size(self._entries[0])) >= self._most:
-            self._entries.popleft()
-            self._count -= oldest
-
-    def popleft(self) -> EmitEvent:
-        """Remove the oldest event."""
-        while self._count > self._most:
-            self._popleft()
-        return self._popleft()
-
-    def _popleft(self) -> EmitEvent:
-        entry = self._entries.popleft()
-        self._count -= _size(entry)
-        first, *others = _events_of(entry)
-        self._entries.extendleft(reversed(others))
-        self._count += len(others)
-        return first
-
-
-def _size(entry: EmitEvent | RepeatEvent) -> int:
-    return len(entry.pods) if isinstance(entry, RepeatEvent) else 1
-
-
-def _events_of(entry: EmitEvent | RepeatEvent) -> Iterable[EmitEvent]:
-    return entry.each() if isinstance(entry, RepeatEvent) else (entry,)
 
 
 class ApiServer:
@@ -252,7 +207,7 @@ class ApiServer:
             uid, created = old.metadata.uid, old.metadata.creation_timestamp
         self._revision += 1
         metadata = replace(metadata, uid=uid, creation_timestamp=created, resource_version=str(self._revision))
-        stored: T = replace(cast(Any, item), metadata=metadata)
+        stored: T = replace(item, metadata=metadata)  # type: ignore[type-var]
         store.put(stored)
         if old is None:
             self._note_owner(stored)

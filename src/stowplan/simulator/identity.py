@@ -13,6 +13,7 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """The alphabet of generated names in Kubernetes: no vowels, no ambiguous characters."""
 
 _SUFFIX_LENGTH = 5
+_DAY_SECONDS = 86400
 _MAX_BASE_LENGTH = 63 - _SUFFIX_LENGTH
 
 
@@ -41,4 +42,12 @@ def template_hash(template: api.PodTemplateSpec) -> str:
 @lru_cache(1024)
 def timestamp(seconds: int) -> str:
     """A time in RFC 3339."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    days, rest = divmod(seconds, _DAY_SECONDS)
+    minutes, second = divmod(rest, 60)
+    return f"{_date(days)}T{minutes // 60:02}:{minutes % 60:02}:{second:02}Z"
+
+
+@lru_cache(16)
+def _date(days: int) -> str:
+    """The date so many days after 1970-01-01. Dates are far fewer than the seconds at which something happens."""
+    return datetime.fromtimestamp(days * _DAY_SECONDS, UTC).strftime("%Y-%m-%d")

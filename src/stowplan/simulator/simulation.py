@@ -105,15 +105,16 @@ class Simulation:
 
     def settle(self) -> None:
         """Deliver changes and carry out instructions until none is left at the current time."""
+        engine, react, changes_of, take = self.engine, self.controllers.react, self.api_server.changes, self.engine.take
         while True:
-            changes = self.api_server.changes()
+            changes = changes_of()
             for change in changes:
                 if change.removed:
-                    self.engine.remove(change.item)
+                    engine.remove(change.item)
                 else:
-                    self.engine.put(change.item, self.whole(change.item))
-                self.controllers.react(change)
-            instructions = self.engine.take()
+                    engine.put(change.item, self.whole(change.item))
+                react(change)
+            instructions = take()
             for instruction in instructions:
                 self._execute(instruction)
             if not changes and not instructions:
@@ -175,10 +176,10 @@ class Simulation:
 
     def advance(self, until: float | None = None) -> bool:
         """Advance to the next deadline; False if there is none up to `until`."""
-        deadlines = [self.engine.next_deadline(), self.api_server.next_deadline()]
-        if self._answers:
-            deadlines.append(self._answers[0][0])
-        due = min((deadline for deadline in deadlines if deadline is not None), default=None)
+        due = self.api_server.next_deadline()
+        for other in (self.engine.next_deadline(), self._answers[0][0] if self._answers else None):
+            if other is not None and (due is None or other < due):
+                due = other
         if due is None or (until is not None and due > until):
             return False
         self.pass_time(due)

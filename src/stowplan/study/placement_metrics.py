@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Amounts = NDArray[np.float64]
+_RequestClass = tuple[tuple[str, int], ...]
 
 _MAX_CLASSES = 32
 """The most frequent classes of pods that fragmentation is measured with."""
@@ -32,12 +34,21 @@ class WorkloadSpread:
         return max((max(each) - min(each) for each in spreads), default=0)
 
 
+class _WantedAmounts(NamedTuple):
+    """What classes of pods request of a resource, as a column."""
+
+    amounts: Amounts
+    some: NDArray[np.bool_]
+    """Whether they request some."""
+
+
 class RequestClasses:
     """Requests of the pods so far, with their number."""
 
     def __init__(self) -> None:
-        self._counts: Counter[tuple[tuple[str, int], ...]] = Counter()
-        self._keys: dict[int, tuple[Mapping[str, int], tuple[tuple[str, int], ...]]] = {}
+        self._counts: Counter[_RequestClass] = Counter()
+        self._keys: dict[int, tuple[Mapping[str, int], _RequestClass]] = {}
+        self._latest: tuple[list[_RequestClass], tuple[str, ...], dict[str, _WantedAmounts]] = ([], (), {})
         self._smallest: dict[str, int] = {}
         """By resource: the smallest request."""
 
@@ -57,21 +68,28 @@ class RequestClasses:
     def fragmentation(self, free: Mapping[str, Amounts]) -> dict[str, float]:
         """By resource: the share of the free amounts on nodes that a pod, drawn by frequency, cannot use. It can use
         none where it does not fit, and none of a resource that it does not request."""
-        classes = self._counts.most_common(_MAX_CLASSES)
-        if not classes or not free:
+        frequent = self._counts.most_common(_MAX_CLASSES)
+        if not frequent or not free:
             return {}
-        requests = [dict(each) for each, _ in classes]
-        wanted = {name: np.array([[each.get(name, 0)] for each in requests], dtype=np.float64) for name in free}
-        fits = np.ones((len(classes), len(next(iter(free.values())))), dtype=np.bool_)
+        wanted = self._wanted([each for each, _ in frequent], tuple(free))
+        fits = np.ones((len(frequent), len(next(iter(free.values())))), dtype=np.bool_)
         for name, amounts in free.items():
-            fits &= amounts >= wanted[name]
-        counts = np.array([count for _, count in classes], dtype=np.float64)
+            fits &= amounts >= wanted[name].amounts
+        counts = np.array([count for _, count in frequent], dtype=np.float64)
         found = {}
         for name, amounts in free.items():
-            usable = (fits & (wanted[name] > 0)) @ amounts
+            usable = (fits & wanted[name].some) @ amounts
             whole = float(amounts.sum()) * float(counts.sum())
             found[name] = 1 - float(usable @ counts) / whole if whole else 0.0
         return found
+
+    def _wanted(self, classes: list[_RequestClass], names: tuple[str, ...]) -> dict[str, _WantedAmounts]:
+        """By resource, as columns; made when the order of the classes has changed."""
+        if self._latest[:2] != (classes, names):
+            columns = {name: np.array([[dict(each).get(name, 0)] for each in classes], np.float64) for name in names}
+            found = {name: _WantedAmounts(column, column > 0) for name, column in columns.items()}
+            self._latest = classes, names, found
+        return self._latest[2]
 
     def stranded(self, resource: str, free: Mapping[str, Amounts]) -> float:
         """The share of the free amount on nodes that have less of another resource than the smallest request of it."""

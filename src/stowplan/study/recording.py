@@ -74,6 +74,8 @@ class RunRecording(Observer, LifeObserver):
         self.created = self.ended = 0
         self.interrupted = 0
         self.decisions = 0
+        self.has_tenants = False
+        """Whether a pod of a tenant was bound."""
         self._start = scenario.start
         self._with_events = with_events
         self._watched_pod = watched_pod
@@ -154,6 +156,7 @@ class RunRecording(Observer, LifeObserver):
         for quantity, amount in requests.quantities:
             quantity.add(sign * amount, now)
         if tenant := life.tenant:
+            self.has_tenants = True
             for resource, amount in requests.amounts.items():
                 self.integrals.add(f"tenant.{tenant}.{resource}", sign * amount, now)
 

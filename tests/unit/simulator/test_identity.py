@@ -1,4 +1,5 @@
 import re
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,3 +31,8 @@ def test_template_hashes_tell_templates_apart() -> None:
 
 def test_times_are_written_as_kubernetes_does() -> None:
     assert timestamp(1_000_000_000) == "2001-09-09T01:46:40Z"
+
+
+@given(st.integers(0, 10**11))
+def test_times_are_those_of_the_calendar(seconds: int) -> None:
+    assert timestamp(seconds) == datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

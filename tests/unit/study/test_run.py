@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import math
 import pickle
@@ -12,6 +13,7 @@ from tests.unit.simulator.scenario.scenarios import load, pod, pool, workload
 
 from stowplan.config import KubeSchedulerConfiguration, from_builtins
 from stowplan.errors import ConfigError, InputError, StowplanError
+from stowplan.runtime.gc_tuning import GC_THRESHOLDS
 from stowplan.study import RunResult, RunSettings, run
 from stowplan.study.files import load_summary, run_document
 from stowplan.study.metric_value import percentile
@@ -48,6 +50,32 @@ def test_a_run_that_is_continued_equals_the_run() -> None:
     for time in (100.5, 1800, 1800, 2000, math.inf):
         live.run_until(time)
     assert whole(live.result()) == whole(run(load(POISSON), seed=3))
+
+
+def test_the_collector_rests_during_a_run_only() -> None:
+    before, during = gc.get_threshold(), []
+    run(load(POISSON), settings=RunSettings(on_progress=lambda now, horizon: during.append(gc.get_threshold())))
+    assert set(during) == {GC_THRESHOLDS}
+    assert gc.get_threshold() == before
+
+
+def test_a_switched_off_collector_stays_off() -> None:
+    before, during = gc.get_threshold(), []
+    gc.set_threshold(0)
+    try:
+        run(load(POISSON), settings=RunSettings(on_progress=lambda now, horizon: during.append(gc.get_threshold()[0])))
+    finally:
+        gc.set_threshold(*before)
+    assert set(during) == {0}
+
+
+def test_samples_follow_nodes_that_shrink() -> None:
+    """Two nodes with 4 cores and a pod of 2; from 10 minutes on, one node has half of its cores."""
+    given = {"name": "b", "template": pod("2"), "arrivals": {"at": [0]}, "duration": "2h"}
+    failures = [{"kind": "degrade", "nodes": {"name": "general-1"}, "at": "10m"}]
+    result = run(load(given, nodes={"pools": [pool(count=2)]}, failures=failures, ties="name"))
+    times, values = result.series_of("imbalance.cpu")
+    assert {time < 600: value for time, value in zip(times, values, strict=True)} == {True: 0.25, False: 0.5}
 
 
 def test_metrics_of_a_run_worked_out_by_hand() -> None:

@@ -51,6 +51,10 @@ class ArrivalDriver:
         self._users: dict[str, int] = {}
         """Users of a closed workload that wait for an object, by `namespace/name` of the Pod or Job."""
         self._fixed = [not any(mark in _body(document) for mark in _PER_ARRIVAL) for document in workload.documents]
+        self._deadlines = [_deadline(document) for document in workload.documents]
+        self._batch_stream, self._duration_stream, self._startup_stream = (
+            streams.of(workload.path, kind) for kind in ("batch", "duration", "startup")
+        )
         arrivals = workload.arrivals
         self._times: Iterator[ArrivalTime] = iter(()) if arrivals is None else arrivals.draw(streams, workload.path)
 
@@ -109,7 +113,7 @@ class ArrivalDriver:
         assert arrivals is not None
         self.last = self._kubelet.api_server.clock()
         streams, path = self._streams, self.workload.path
-        for _ in range(arrivals.batch.draw_count(streams.of(path, "batch"))):
+        for _ in range(arrivals.batch.draw_count(self._batch_stream)):
             self.number += 1
             priority = self.workload.priority.draw(streams.of(path, "priority")) if self.workload.priority else ""
             tenant = self.workload.tenant.draw(streams.of(path, "tenant")) if self.workload.tenant else ""
@@ -160,19 +164,17 @@ class ArrivalDriver:
         return self._controllers.admission.admit(item)
 
     def _work(self, index: int, arrival: ArrivalTime, key: str) -> Work:
-        workload, streams, path = self.workload, self._streams, self.workload.path
-        seconds = arrival.duration
+        workload, seconds = self.workload, arrival.duration
         if workload.duration is not None:
-            seconds = workload.duration.draw(streams.of(path, "duration"))
-        startup = workload.startup.draw(streams.of(path, "startup"))
-        deadline = _deadline(workload, index)
-        work = Work(seconds, startup, workload.restart, resubmit=workload.resubmit, deadline=deadline)
+            seconds = workload.duration.draw(self._duration_stream)
+        startup = workload.startup.draw(self._startup_stream)
+        work = Work(seconds, startup, workload.restart, None, self._deadlines[index], workload.resubmit)
         return self._failures.apply(workload.name, key, work)
 
 
-def _deadline(workload: CompiledWorkload, index: int) -> float | None:
-    spec = workload.documents[index].get("spec", {})
-    if workload.documents[index]["kind"] != "Pod":
+def _deadline(document: Json) -> float | None:
+    spec = document.get("spec", {})
+    if document["kind"] != "Pod":
         spec = spec.get("template", {}).get("spec", {})
     found = spec.get("activeDeadlineSeconds")
     return float(found) if isinstance(found, int) else None

@@ -61,6 +61,8 @@ class WorkloadReconciler:
 
     def _on_pod(self, change: ObjectChange) -> None:
         pod: api.Pod = change.item
+        if not pod.metadata.owner_references:
+            return
         owner = self._api_server.owner_of(pod)
         controller = self._controllers.get(type(owner))
         if controller is None:
