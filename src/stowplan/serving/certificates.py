@@ -18,7 +18,7 @@ from stowplan import logs
 from stowplan.cluster.tls import pem_error_text
 from stowplan.config.options import ServingOptions
 from stowplan.errors import ConfigError, os_error_text
-from stowplan.serving.self_signed import make_self_signed
+from stowplan.serving.self_signed import make_self_signed_in_child
 
 log = logs.get(__name__)
 
@@ -68,7 +68,7 @@ class ServerTLS:
         self._files = _find_pair(options)
         self._client_ca_file = client_ca_file
         if self._files is None:
-            self._pair = _Pair("in memory", *make_self_signed("localhost", _addresses(options)))
+            self._pair = _Pair("in memory", *make_self_signed_in_child("localhost", _addresses(options)))
             log.info("Generated self-signed cert in-memory")
         else:
             self._pair = _read_pair(*self._files)
@@ -133,7 +133,7 @@ def _find_pair(options: ServingOptions) -> tuple[str, str] | None:
         return None
     certificate, key = (Path(options.directory, f"{_PAIR_NAME}.{suffix}") for suffix in ("crt", "key"))
     if not (certificate.exists() and key.exists()):
-        made = make_self_signed("localhost", _addresses(options))
+        made = make_self_signed_in_child("localhost", _addresses(options))
         try:
             certificate.parent.mkdir(parents=True, exist_ok=True)
             _write(key, made.key, 0o600)

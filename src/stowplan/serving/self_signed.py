@@ -6,10 +6,14 @@ Upstream: k8s.io/client-go/util/cert/cert.go
 from __future__ import annotations
 
 import ipaddress
+import subprocess
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+_CHILD_TIMEOUT_SECONDS = 30.0
+_SEPARATOR = b"\0"
 _VALIDITY = timedelta(days=365)
 _CLOCK_SKEW = timedelta(hours=1)
 """The certificate is valid from an hour ago, for clients whose clocks are slow."""
@@ -20,6 +24,18 @@ class SelfSigned(NamedTuple):
 
     certificate: bytes
     key: bytes
+
+
+def make_self_signed_in_child(name: str, addresses: Iterable[str]) -> SelfSigned:
+    """`make_self_signed` in a short-lived process, if one can be started: the library takes 10 MiB, and a server has no
+    other use for it."""
+    names = (name, *addresses)
+    command = (sys.executable, "-P", __file__, *names)
+    try:
+        child = subprocess.run(command, capture_output=True, check=True, timeout=_CHILD_TIMEOUT_SECONDS)
+        return SelfSigned(*child.stdout.split(_SEPARATOR))
+    except (OSError, subprocess.SubprocessError, TypeError):
+        return make_self_signed(name, names[1:])
 
 
 def make_self_signed(name: str, addresses: Iterable[str], now: datetime | None = None) -> SelfSigned:
@@ -59,3 +75,7 @@ def make_self_signed(name: str, addresses: Iterable[str], now: datetime | None =
     encoding = serialization.Encoding.PEM
     private = key.private_bytes(encoding, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
     return SelfSigned(certificate.public_bytes(encoding), private)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(_SEPARATOR.join(make_self_signed(sys.argv[1], sys.argv[2:])))

@@ -1,4 +1,6 @@
 import ssl
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from stowplan.serving.self_signed import make_self_signed
+from stowplan.serving.self_signed import make_self_signed, make_self_signed_in_child
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> dict[str, object]:
@@ -83,3 +85,24 @@ def test_a_server_certificate_of_its_own_authority() -> None:
     usage = extensions.get_extension_for_class(x509.KeyUsage)
     assert usage.critical
     assert (usage.value.digital_signature, usage.value.key_cert_sign, usage.value.crl_sign) == (True, True, False)
+
+
+def test_the_process_of_a_server_does_not_load_the_library() -> None:
+    script = """
+import sys
+from stowplan.serving.self_signed import make_self_signed_in_child
+made = make_self_signed_in_child("localhost", ["127.0.0.1"])
+assert made.certificate.startswith(b"-----BEGIN CERTIFICATE-----")
+assert made.key.startswith(b"-----BEGIN EC PRIVATE KEY-----")
+assert "cryptography" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("executable", ["", "/nowhere/python", "/bin/true", "/bin/false"])
+def test_without_a_second_process_the_certificate_is_made_in_this_one(
+    executable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    made = make_self_signed_in_child("localhost", ["127.0.0.1"])
+    assert made.certificate.startswith(b"-----BEGIN CERTIFICATE-----")
