@@ -262,3 +262,8 @@ def test_a_broken_pipe_is_not_an_error(write: str) -> None:
         result = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=buffered, check=False)
     assert result.stderr == b""
     assert result.returncode == 1
+
+
+def test_the_end_of_the_process_does_not_look_for_garbage() -> None:
+    script = "import gc, sys; from stowplan.cli.main import main; main(); sys.exit(gc.get_freeze_count() == 0)"
+    assert subprocess.run([sys.executable, "-c", script, "version"], check=False, timeout=60).returncode == 0

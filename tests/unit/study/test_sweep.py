@@ -444,3 +444,19 @@ def test_results_that_cannot_be_written_are_one_line(tmp_path: Path, monkeypatch
     assert found.exit_code == 2
     assert found.stderr == (f"stowplan: {place}: No space left on device; the runs are complete: run the sweep again\n")
     assert not place.exists()
+
+
+def test_workers_of_a_local_dask_cluster_print_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    (tmp_path / "study.json").write_text(json.dumps({**HEAD, "runner": RUNNER, "parameters": {"x": 1}, "seeds": 4}))
+    found = subprocess.run(
+        [sys.executable, "-m", "stowplan", "sweep", str(tmp_path / "study.json"), "--jobs", "2", "--dask", "local"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=60,
+    )
+    assert found.stderr == ""
+    assert "seeds" in found.stdout

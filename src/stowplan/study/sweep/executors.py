@@ -77,6 +77,7 @@ def _local_cluster(distributed: Any, jobs: int) -> Iterator[Any]:
     """A Dask scheduler in this process, whose workers are forked before Dask starts its thread. Dask's own processes
     start more than a second later: they import all modules again."""
     _imported("dask", "dask").config.set(_LOCAL_CLUSTER_SETTINGS)
+    distributed.versions.get_versions()  # Forked workers inherit the versions of packages, which take 20 ms to find.
     with process_executor(jobs) as processes:
         cluster = distributed.LocalCluster(
             n_workers=0,
@@ -102,6 +103,7 @@ def _cancel_tasks(client: Any, worker: Future[None]) -> None:
 def _serve_dask(scheduler_address: str) -> None:
     """Serve a Dask scheduler as a worker until the scheduler ends."""
     distributed = _imported("distributed", "dask")
+    logging.getLogger("distributed").setLevel(logging.ERROR)  # The worker itself sets only some of the loggers below.
 
     async def serve() -> None:
         worker = distributed.Worker(
@@ -110,9 +112,10 @@ def _serve_dask(scheduler_address: str) -> None:
             host="127.0.0.1",
             dashboard=False,
             memory_limit=0,
-            silence_logs=logging.WARNING,
+            silence_logs=logging.ERROR,
         )
         async with worker:
+            gc.freeze()
             await worker.finished()
 
     asyncio.run(serve())
