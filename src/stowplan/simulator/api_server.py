@@ -68,6 +68,8 @@ class ApiServer:
         self._stores = Stores()
         self._changes: list[ObjectChange] = []
         self._revision = 0
+        self._stamped = (-1.0, "")
+        """The latest time that was written, and its text."""
         self._incarnations: dict[tuple[type, str], int] = {}
         """How many deleted objects had the name; part of the uid of the next one."""
         self._first_incarnation = 0
@@ -81,7 +83,10 @@ class ApiServer:
 
     def now(self) -> str:
         """The current time in RFC 3339."""
-        return timestamp(int(self.clock()))
+        now = self.clock()
+        if now != self._stamped[0]:
+            self._stamped = now, timestamp(int(now))
+        return self._stamped[1]
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
         return self._stores.of(kind).get(name, namespace)
@@ -171,6 +176,11 @@ class ApiServer:
         """Watch events since the last call."""
         drained, self._changes = self._changes, []
         return drained
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there are watch events since the last call of `changes`."""
+        return bool(self._changes)
 
     def execute(self, instruction: Instruction) -> Any:
         """Carry out an instruction; returns its outcome, a Failure, or either of them as `Delayed`."""

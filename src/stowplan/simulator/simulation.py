@@ -105,19 +105,18 @@ class Simulation:
 
     def settle(self) -> None:
         """Deliver changes and carry out instructions until none is left at the current time."""
-        engine, react, changes_of, take = self.engine, self.controllers.react, self.api_server.changes, self.engine.take
+        server, engine, react = self.api_server, self.engine, self.controllers.react
         while True:
-            changes = changes_of()
-            for change in changes:
+            for change in server.changes():
                 if change.removed:
                     engine.remove(change.item)
                 else:
                     engine.put(change.item, self.whole(change.item))
                 react(change)
-            instructions = take()
+            instructions = engine.take()
             for instruction in instructions:
                 self._execute(instruction)
-            if not changes and not instructions:
+            if not instructions and not server.has_changes:
                 return
 
     def run(self, on_step: Callable[[], None] = lambda: None) -> None:
@@ -176,20 +175,25 @@ class Simulation:
 
     def advance(self, until: float | None = None) -> bool:
         """Advance to the next deadline; False if there is none up to `until`."""
-        due = self.api_server.next_deadline()
-        for other in (self.engine.next_deadline(), self._answers[0][0] if self._answers else None):
+        due, timer = self.api_server.next_deadline(), self.engine.next_deadline()
+        for other in (timer, self._answers[0][0] if self._answers else None):
             if other is not None and (due is None or other < due):
                 due = other
         if due is None or (until is not None and due > until):
             return False
         self.pass_time(due)
         self.api_server.tick()
+        if timer is not None or self._answers:
+            self._run_timers()
+        self.settle()
+        return True
+
+    def _run_timers(self) -> None:
+        """Deliver delayed answers that are due, and run timers of the engine."""
         while self._answers and self._answers[0][0] <= self.clock.now:
             _, _, request, outcome = heappop(self._answers)
             self.engine.answer(request, outcome)
         self.engine.tick()
-        self.settle()
-        return True
 
     def _execute(self, instruction: Instruction) -> None:
         if isinstance(instruction, Call):

@@ -87,10 +87,11 @@ class GroupedRows:
         """A number for each row, from the values of some columns. The function is called with arrays of a block."""
         found = np.empty(len(self._class_of))
         count = 0
-        for submitted, *values in self._table.arrays(("submitted", *columns)):
-            part = function(*values)
-            if submitted.min() < self._begin:
-                part = part[submitted >= self._begin]
+        first = ("submitted",) if len(found) < len(self._table) else ()
+        for values in self._table.arrays((*first, *columns)):
+            part = function(*values[len(first) :])
+            if first:
+                part = part[values[0] >= self._begin]
             found[count : count + len(part)] = part
             count += len(part)
         return found

@@ -76,13 +76,14 @@ class JobBook:
         job = self._open.pop(name)
         pod = job.life.pod
         self.requests.append(self._requests.of(pod).row)
+        submitted, started = round(job.submitted - self._start, 6), job.started
         done = outcome == SUCCEEDED and job.ended is not None
         jct = round(job.ended - job.submitted, 6) if done and job.ended is not None else None
         self.table.append(
             (
                 name, job.life.workload, job.life.tenant, pod.spec.priority or 0, job.pods,
-                round(job.submitted - self._start, 6),
-                None if job.started is None else round(job.started - self._start, 6),
+                submitted,
+                submitted if started == job.submitted else None if started is None else round(started - self._start, 6),
                 None if job.ended is None else round(job.ended - self._start, 6),
                 round(job.work, 6), jct, None if jct is None or not job.work else round(jct / job.work, 6), outcome,
             )

@@ -76,10 +76,11 @@ class RequestClasses:
         for name, amounts in free.items():
             fits &= amounts >= wanted[name].amounts
         counts = np.array([count for _, count in frequent], dtype=np.float64)
+        pods = float(counts.sum())
         found = {}
         for name, amounts in free.items():
             usable = (fits & wanted[name].some) @ amounts
-            whole = float(amounts.sum()) * float(counts.sum())
+            whole = float(np.add.reduce(amounts)) * pods
             found[name] = 1 - float(usable @ counts) / whole if whole else 0.0
         return found
 
@@ -94,7 +95,7 @@ class RequestClasses:
     def stranded(self, resource: str, free: Mapping[str, Amounts]) -> float:
         """The share of the free amount on nodes that have less of another resource than the smallest request of it."""
         idle = free[resource]
-        whole = float(idle.sum())
+        whole = float(np.add.reduce(idle))
         if not whole:
             return 0.0
         lacking = np.zeros(len(idle), dtype=np.bool_)

@@ -194,13 +194,16 @@ class RunRecording(Observer, LifeObserver):
                 self._used_nodes.add(-1, now)
 
     def _write_pod(self, life: PodLife) -> None:
-        pod, start, bound, created = life.pod, self._start, life.bound, life.created
+        pod, start, bound, created, first = life.pod, self._start, life.bound, life.created, life.first_attempt
+        submitted = round(created - start, 6)  # which many pods share with the times up to `running`
         reason = "" if bound is not None or life.reason is None else life.reason.message
         self.pods.append(
             (
                 _name(pod), life.job, life.workload, life.tenant, pod.spec.priority or 0,
-                round(created - start, 6), _since(life.first_attempt, start), _since(bound, start),
-                _since(life.running, start), _since(life.ended, start), life.node, life.outcome, life.attempts,
+                submitted, submitted if first == created else _since(first, start),
+                submitted if bound == created else _since(bound, start),
+                submitted if life.running == created else _since(life.running, start),
+                _since(life.ended, start), life.node, life.outcome, life.attempts,
                 int(life.outcome == PREEMPTED), round(life.lost, 6),
                 None if bound is None else round(bound - created, 6), life.work.seconds,
                 *self.requests.of(pod).row, life.cause, reason,

@@ -46,9 +46,9 @@ class _NodeAmounts:
 
 def _standard_deviation(values: Floats) -> float:
     """The same as `values.std()`, in half the time for a few thousand values."""
-    apart = values - values.sum() / len(values)
+    apart = values - np.add.reduce(values) / len(values)
     apart *= apart
-    return math.sqrt(apart.sum() / len(values))
+    return math.sqrt(np.add.reduce(apart) / len(values))
 
 
 class Samples:
@@ -117,7 +117,7 @@ class Samples:
         if not len(used):
             return
         self._add(time, f"imbalance.{resource}", _standard_deviation(used))
-        whole = float(free.sum())
+        whole = float(np.add.reduce(free))
         self._add(time, f"fragmentation.largest.{resource}", 1 - float(free.max()) / whole if whole else 0.0)
 
     def _add(self, time: float, metric: str, value: float) -> None:

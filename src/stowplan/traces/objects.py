@@ -14,6 +14,8 @@ TENANT_LABEL = "stowplan.io/tenant"
 
 _MAX_NAME = 63
 _DEFAULT_PODS = 110
+MAX_SHARED_SPECS = 4096
+"""Different specs that are kept for the next pods with equal requests."""
 
 
 class TraceObjects:
@@ -50,6 +52,8 @@ class TraceObjects:
         key = (requests, affinity, arrival.priority)
         spec = self._specs.get(key)
         if spec is None:
+            if len(self._specs) >= MAX_SHARED_SPECS:
+                self._specs.clear()
             amounts = quantities(arrival.requests)
             resources = api.ResourceRequirements(requests=amounts, limits=amounts)
             spec = self._specs[key] = api.PodSpec(

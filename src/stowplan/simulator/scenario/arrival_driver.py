@@ -67,8 +67,13 @@ class ArrivalDriver:
         elif arrivals is not None:
             self._schedule()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the next arrival depends on the end of an earlier one."""
+        return self.workload.arrivals is not None and self.workload.arrivals.closed is not None
+
     def ended(self, life: PodLife) -> None:
-        """A pod has ended."""
+        """A pod of a closed workload, or of another one, has ended."""
         if self._users and life.pod.metadata.owner_references == ():
             self._user_done(f"{life.pod.metadata.namespace}/{life.pod.metadata.name}")
 

@@ -80,6 +80,7 @@ class ScenarioSimulation:
         self.drivers = [
             self._driver(workload, trace) for workload, trace in zip(scenario.workloads, scenario.traces, strict=True)
         ]
+        self._closed = [driver for driver in self.drivers if isinstance(driver, ArrivalDriver) and driver.is_closed]
         self.node_lifecycle = NodeLifecycle(self.kubelet, self.simulation.settle, self._lives.node_event)
         self._churn = [ChurnDriver(churn, self.streams, self.kubelet, scenario.start) for churn in scenario.churn]
         self.kubelet.on_end = self._pod_ended
@@ -172,7 +173,7 @@ class ScenarioSimulation:
 
     def _pod_ended(self, life: PodLife) -> None:
         self.jobs.pod_ended(life)
-        for driver in self.drivers:
+        for driver in self._closed:
             driver.ended(life)
         for churn in self._churn:
             churn.pod_changed()

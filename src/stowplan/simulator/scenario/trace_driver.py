@@ -14,10 +14,11 @@ from stowplan.config.errors import Problems
 from stowplan.errors import InputError
 from stowplan.simulator.api_server import StepOrder
 from stowplan.simulator.controllers import Controllers
-from stowplan.simulator.kubelet import TENANT, WORKLOAD, Kubelet, PodLife, Work
+from stowplan.simulator.kubelet import TENANT, WORKLOAD, Kubelet, Work
 from stowplan.simulator.scenario.workloads import CompiledWorkload
 from stowplan.simulator.streams import RandomStreams
 from stowplan.traces import Arrival, TraceLoader, TraceObjects, open_trace
+from stowplan.traces.objects import MAX_SHARED_SPECS
 
 
 def compile_trace(given: dict[str, Any], path: str, problems: Problems, folder: Path) -> TraceLoader | None:
@@ -67,8 +68,6 @@ class TraceDriver:
             return
         self.exhausted = True
 
-    def ended(self, life: PodLife) -> None: ...
-
     def job_ended(self, job: api.Job) -> None: ...
 
     def _arrive(self, arrival: Arrival) -> None:
@@ -90,5 +89,7 @@ class TraceDriver:
     def _admitted(self, spec: api.PodSpec) -> api.PodSpec:
         found = self._specs.get(id(spec))
         if found is None or found[0] is not spec:
+            if len(self._specs) >= MAX_SHARED_SPECS:
+                self._specs.clear()
             found = self._specs[id(spec)] = (spec, self._controllers.admission.admit_spec(spec))
         return found[1]
