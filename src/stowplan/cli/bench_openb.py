@@ -41,6 +41,8 @@ def _numbers(ctx: click.Context, param: click.Parameter, given: str) -> tuple[in
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise click.BadParameter(f"expected numbers and ranges such as 42-51, not {part!r}")
+        if dash and int(last) < int(first):
+            raise click.BadParameter(f"the range {part.strip()} has no numbers: the smaller one comes first")
         found += range(int(first), int(last or first) + 1)
     return tuple(dict.fromkeys(found))
 
@@ -108,15 +110,18 @@ def openb(
         for seed in seeds
         for policy in tuple(policies) or tuple(POLICIES)
     ]
+    published: PublishedResults | None = None
+    note = ""
     try:
-        published: PublishedResults | None = PublishedResults.load(data)
+        published = PublishedResults.load(data)
     except InputError as problem:
-        published = None
-        click.echo(f"stowplan: {problem}; results are not compared", err=True)
+        note = f"stowplan: {problem}; results are not compared"
     progress = Progress(still=True)
     results = gather(
         progress, _run(experiments, jobs), len(experiments), None if as_json else lambda found: table(found, published)
     )
+    if note:  # After the results: a folder that cannot be used is one line.
+        click.echo(note, err=True)
     if published is not None:
         fail_for(disagreements(results, published), "results that differ from the published ones")
 

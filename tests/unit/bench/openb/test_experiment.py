@@ -16,6 +16,7 @@ from stowplan.bench.openb import POLICIES, OpenbExperiment, run_experiment
 from stowplan.bench.openb.experiment import _Run
 from stowplan.bench.openb.load_curve import MAX_LOAD, LoadCurve
 from stowplan.cli.bench import bench
+from stowplan.cli.main import cli
 from stowplan.errors import InputError
 from stowplan.study.sweep import read_study, sweep
 
@@ -131,6 +132,17 @@ def test_without_published_results_nothing_is_compared(command: Command) -> None
     assert outcome.exit_code == 0
     assert "results are not compared" in outcome.stderr
     assert command.run("--seeds=4x").exit_code == 2
+
+
+def test_a_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    outcome = CliRunner().invoke(cli, ["bench", "openb", f"--data={tmp_path / 'none'}"])
+    assert (outcome.exit_code, outcome.stderr) == (2, f"stowplan: {tmp_path / 'none'}: no such file or folder\n")
+
+
+def test_a_range_of_seeds_has_numbers(command: Command) -> None:
+    outcome = command.run("--seeds=51-42")
+    assert outcome.exit_code == 2
+    assert "the range 51-42 has no numbers" in outcome.stderr
 
 
 def test_policies_and_seeds_in_one_sweep(folder: Path, tmp_path: Path) -> None:
