@@ -59,8 +59,8 @@ class ImageLocality(InTreePlugin):
         total = 0
         for name in wanted.images:
             image = self.nodes.images.get(name)
-            if image is not None and node.slot in image.slots:
-                total += self._scaled(image.size, len(image.slots))
+            if image is not None and node.slot in image:
+                total += self._scaled(image.size, len(image))
         return _score(total, wanted.max_bytes)
 
     def score_nodes(self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes) -> fwk.Scores:
@@ -71,11 +71,11 @@ class ImageLocality(InTreePlugin):
         if len(found) == 1:
             (image,) = found
             one: fwk.Scores = np.zeros(self.nodes.high, dtype=np.int64)
-            one[image.slot_array()] = _score(self._scaled(image.size, len(image.slots)), wanted.max_bytes)
+            one[image.slot_array()] = _score(self._scaled(image.size, len(image)), wanted.max_bytes)
             return one[nodes.index]
         sizes = np.zeros(self.nodes.high)
         for image in found:
-            sizes[image.slot_array()] += self._scaled(image.size, len(image.slots))
+            sizes[image.slot_array()] += self._scaled(image.size, len(image))
         # Sums and products are exact in a float, and the quotient is at most 100.
         total: Floats = np.minimum(sizes[nodes.index], wanted.max_bytes)
         np.maximum(total, MIN_BYTES, out=total)
@@ -86,7 +86,7 @@ class ImageLocality(InTreePlugin):
 
     def explain_score(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> str:
         names = list(dict.fromkeys(self._wanted(pod.template).images))
-        images = [image for name in names if (image := self.nodes.images.get(name)) and node.slot in image.slots]
+        images = [image for name in names if (image := self.nodes.images.get(name)) and node.slot in image]
         if not images:
             return "has none of its images" if len(names) > 1 else "does not have its image"
         size = amounts.bytes_in_words(sum(image.size for image in images))
