@@ -275,6 +275,7 @@ def test_front_table_and_plot(tmp_path: Path) -> None:
         ("start", "x=3, y=1 and 1 more"),
         ("end", "x=5, y=1 and 1 more"),
     ]
+    assert re.findall('stroke="#fff" .*>(.*)</text>', svg) == ["x=3", "x=5"]
     assert "<script" not in svg
     with pytest.raises(InputError, match="needs two metrics"):
         pareto_svg(sweep(study(minimise=["near"]), tmp_path))
@@ -386,7 +387,8 @@ def test_a_name_that_the_scenario_does_not_have_is_one_line(tmp_path: Path) -> N
     study.write_text(json.dumps({**HEAD, "scenario": "s.yaml", "vary": {"nodes.pools.generals.count": [1]}}))
     result = CliRunner().invoke(cli, ["sweep", str(study), "--jobs", "1"])
     assert result.exit_code == 2
-    assert 'nodes.pools.generals.count: no item is named "generals" (did you mean "general"?)' in result.stderr
+    text = 'nodes.pools.generals.count: no item is named "generals" (did you mean "general"?)'
+    assert result.stderr == f"stowplan: {study}: $.vary.{text}\n"
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,11 @@ class Study(NamedTuple):
     def name(self) -> str:
         return self.spec.metadata.name or Path(self.source).stem
 
+    @property
+    def origin(self) -> str:
+        """What precedes a path of `vary` in errors."""
+        return f"{self.source}: $.vary."
+
     def seeds(self, first: int) -> list[int]:
         given = self.spec.seeds
         return given if isinstance(given, list) else list(range(first, first + given))

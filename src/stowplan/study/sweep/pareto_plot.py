@@ -86,4 +86,7 @@ def _labels(places: Iterable[tuple[VariationResult, float, float]]) -> Iterator[
     for (x, y), (label, *others) in equal.items():
         side, anchor = (-7, "end") if x > _WIDTH / 2 else (7, "start")
         text = escape(f"{label} and {len(others)} more" if others else label)
-        yield f'<text x="{x + side:.1f}" y="{y - 7:.1f}" text-anchor="{anchor}" fill="#333">{text}</text>'
+        place = f'x="{x + side:.1f}" y="{y - 7:.1f}" text-anchor="{anchor}"'
+        # White below the text, so that the line of the front does not cross letters.
+        yield f'<text {place} fill="none" stroke="#fff" stroke-width="4" aria-hidden="true">{text}</text>'
+        yield f'<text {place} fill="#333">{text}</text>'

@@ -29,9 +29,13 @@ def parse_path(path: str) -> list[str | int]:
     return parts
 
 
-def set_path(document: Any, path: str, value: Any, *, append: bool = True) -> None:
-    """Set a value in a document, in place. Mappings that are missing are made, and with `append` named items too."""
+def set_path(document: Any, path: str, value: Any, *, append: bool = True, origin: str = "") -> None:
+    """Set a value in a document, in place. Mappings that are missing are made, and with `append` named items too.
+
+    `origin` is the place of the path, for errors.
+    """
     parts = parse_path(path)
+    path = origin + path
     here = document
     for number, part in enumerate(parts[:-1]):
         here = _step(here, part, path, append=append, is_plugin_set=number > 0 and parts[number - 1] == "plugins")

@@ -42,11 +42,13 @@ class ScenarioTasks:
         plugins += _in_folder(variation.values.get(_PLUGINS, spec.plugins), folder)
         config_file = self._config_file(document, variation)
         config = _document(str(config_file)) if config_file else altered(_NO_CONFIG)
+        origin = self._study.origin
         for path, value in variation.values.items():
             if path.startswith(f"{_CONFIG}."):
-                set_path(_with_profile(config), path.removeprefix(f"{_CONFIG}."), value)
+                inner = path.removeprefix(f"{_CONFIG}.")
+                set_path(_with_profile(config), inner, value, origin=f"{origin}{_CONFIG}.")
             elif path not in (_CONFIG, _PLUGINS):
-                set_path(document, path, value, append=False)
+                set_path(document, path, value, append=False, origin=origin)
         document.pop(_CONFIG, None)
         files: dict[str, str] = {}
         self._compiled(document, files)

@@ -38,7 +38,7 @@ class TaskMaker:
             return self._scenario.task(variation, seed)
         parameters = altered(self._study.spec.parameters)
         for path, value in variation.values.items():
-            set_path(parameters, path, value)
+            set_path(parameters, path, value, origin=self._study.origin)
         return make_task(self._study.spec.runner, parameters, variation.values, seed)
 
 
