@@ -7,6 +7,7 @@ import gzip
 import importlib
 import io
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from stowplan.study.result import CheckedExpectation, RunResult
 from stowplan.study.table import ResultTable
 
 RUN_FILE = "run.json"
+_MAX_ROW_GROUP_ROWS = 2**17
 SUMMARY_COLUMNS = ("metric", "key", "value", "unit")
 
 
@@ -92,9 +94,7 @@ def has_parquet() -> bool:
 
 def _write_table(table: ResultTable, folder: Path, run: str) -> None:
     if has_parquet():
-        content = io.BytesIO()  # of a full disk, the Parquet writer makes a panic instead of an OSError
-        importlib.import_module("arro3.io").write_parquet(arrow_table(table, run), content, compression="zstd(3)")
-        (folder / f"{table.name}.parquet").write_bytes(content.getbuffer())
+        _write_parquet(table, folder / f"{table.name}.parquet", run)
         return
     with (
         (folder / f"{table.name}.csv.gz").open("wb") as raw,
@@ -107,16 +107,70 @@ def _write_table(table: ResultTable, folder: Path, run: str) -> None:
             writer.writerow((run, *row))
 
 
-def arrow_table(table: ResultTable, run: str = "") -> Any:
-    """The table for Arrow; needs the extra `data`."""
+class _LateErrorFile:
+    """A file that keeps the first OSError for `close`: of a full disk, the Parquet writer would make a panic."""
+
+    def __init__(self, file: Path) -> None:
+        self._stream = file.open("wb")
+        self._error: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        if self._error is None:
+            try:
+                self._stream.write(data)
+            except OSError as error:
+                self._error = error
+        return len(data)
+
+    def flush(self) -> None: ...
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Only asked for; the writer does not move."""
+        raise io.UnsupportedOperation("seek")
+
+    def close(self) -> None:
+        try:
+            self._stream.close()
+        except OSError as error:
+            self._error = self._error or error
+        if self._error is not None:
+            raise self._error
+
+
+def _write_parquet(table: ResultTable, file: Path, run: str) -> None:
+    """Blocks are written one by one, so that memory does not depend on the number of rows."""
+    stream = _LateErrorFile(file)
+    try:
+        importlib.import_module("arro3.io").write_parquet(
+            arrow_reader(table, run), stream, compression="zstd(3)", max_row_group_size=_MAX_ROW_GROUP_ROWS
+        )
+    finally:
+        stream.close()
+
+
+def arrow_reader(table: ResultTable, run: str = "") -> Any:
+    """The table as a stream of Arrow batches; needs the extra `data`."""
     try:
         core = importlib.import_module("arro3.core")
     except ImportError as error:
         raise InputError("Arrow and Parquet need the extra `data`: pip install 'stowplan[data]'") from error
-    columns: dict[str, Any] = {"run": _arrow_array(core, np.full(len(table), run, dtype=object))} if run else {}
-    for name in table.columns:
-        columns[name] = _arrow_array(core, table[name])
-    return core.Table.from_pydict(columns)
+    texts = table.text_columns() | {"run"}
+    names = (*(("run",) if run else ()), *table.columns)
+    types = {name: core.DataType.utf8() if name in texts else core.DataType.float64() for name in names}
+    schema = core.Schema([core.Field(name, kind, nullable=True) for name, kind in types.items()])
+    return core.RecordBatchReader.from_batches(schema, _batches(core, table, run, schema))
+
+
+def _batches(core: Any, table: ResultTable, run: str, schema: Any) -> Iterator[Any]:
+    texts = table.text_columns()
+    for block in table.arrays(table.columns):
+        columns = [
+            values.astype(object) if name in texts else values
+            for name, values in zip(table.columns, block, strict=True)
+        ]
+        if run:
+            columns.insert(0, np.full(len(block[0]), run, dtype=object))
+        yield core.RecordBatch.from_arrays([_arrow_array(core, values) for values in columns], schema=schema)
 
 
 def _arrow_array(core: Any, values: Any) -> Any:

@@ -113,7 +113,11 @@ def _outcomes(pods: GroupedRows) -> Iterator[MetricValue]:
 
 
 def _losses(pods: GroupedRows) -> Iterator[MetricValue]:
+    nothing = not pods.column("lost_s").any()
     for name, column, unit in _AMOUNTS:
+        if nothing:
+            yield from (MetricValue(f"lost.{name}", key, 0.0, "h") for key in pods.keys)
+            continue
         for key, values in pods.each(pods.computed(("lost_s", column), np.multiply)):
             yield MetricValue(f"lost.{name}", key, float(values.sum()) / unit / 3600, "h")
     for key, values in pods.each(pods.column("attempts")):

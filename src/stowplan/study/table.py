@@ -18,6 +18,8 @@ _ROWS_PER_BLOCK = 4096
 _MAX_BYTES_IN_MEMORY = 2**20
 _COMPRESSION_LEVEL = 1
 _SHOWN_ROWS = 10
+_FLOATS, _OTHERS = b"f", b"o"
+"""The last byte of a column's data: what it consists of."""
 
 
 class _StoredBlock(NamedTuple):
@@ -40,14 +42,16 @@ class ResultTable:
         self._blocks: list[tuple[bytes, ...] | _StoredBlock] = []
         self._length = self._size = 0
         self._file: Any = None
+        self._texts: frozenset[str] = frozenset()
+        """Columns with texts in the blocks."""
 
     def append(self, row: tuple[Any, ...]) -> None:
         rows = self._rows
         rows.append(row)
         self._length += 1
         if len(rows) == _ROWS_PER_BLOCK:
-            pack, encode = zlib.compress, msgspec.msgpack.encode
-            self._keep(tuple(pack(encode(column), _COMPRESSION_LEVEL) for column in zip(*rows, strict=True)))
+            self._keep(tuple(map(_packed, zip(*rows, strict=True))))
+            self._texts = self.text_columns()
             rows.clear()
 
     def _keep(self, block: tuple[bytes, ...]) -> None:
@@ -64,10 +68,11 @@ class ResultTable:
 
     def __getstate__(self) -> tuple[Any, ...]:
         every = range(len(self.columns))
-        return self.name, self.columns, self._rows, [tuple(each) for each in self._packed(every)], self._length
+        blocks = [tuple(each) for each in self._packed(every)]
+        return self.name, self.columns, self._rows, blocks, self._length, self._texts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.name, self.columns, self._rows, self._blocks, self._length = state
+        self.name, self.columns, self._rows, self._blocks, self._length, self._texts = state
         self._size, self._file = sum(len(column) for block in state[3] for column in block), None
 
     def _packed(self, indices: Sequence[int]) -> Iterator[list[bytes]]:
@@ -90,14 +95,22 @@ class ResultTable:
         """The rows in blocks of columns, of all columns unless some are named."""
         indices = [self.columns.index(name) for name in (self.columns if columns is None else columns)]
         for packed in self._packed(indices):
-            yield [msgspec.msgpack.decode(zlib.decompress(column)) for column in packed]
+            yield [_values(zlib.decompress(column)) for column in packed]
         if self._rows:
             yield [[row[index] for row in self._rows] for index in indices]
 
     def arrays(self, columns: Sequence[str]) -> Iterator[list[NDArray[Any]]]:
         """The named columns in blocks, each as `__getitem__` returns it."""
-        for block in self.blocks(columns):
-            yield [_array(values) for values in block]
+        indices = [self.columns.index(name) for name in columns]
+        for packed in self._packed(indices):
+            yield [_unpacked_array(zlib.decompress(column)) for column in packed]
+        if self._rows:
+            yield [_array([row[index] for row in self._rows]) for index in indices]
+
+    def text_columns(self) -> frozenset[str]:
+        """Columns with a text in any row."""
+        columns = zip(self.columns, zip(*self._rows, strict=True), strict=False)
+        return self._texts | {name for name, values in columns if name not in self._texts and str in map(type, values)}
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for block in self.blocks():
@@ -129,9 +142,9 @@ class ResultTable:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow C stream; needs the extra `data`."""
-        from stowplan.study.files import arrow_table
+        from stowplan.study.files import arrow_reader
 
-        return arrow_table(self).__arrow_c_stream__(requested_schema)
+        return arrow_reader(self).__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -143,6 +156,26 @@ class ResultTable:
                 break
             shown.append("<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>")
         return f"<table><tr>{head}</tr>{''.join(shown)}</table><p>{len(self):,} rows</p>"
+
+
+def _packed(column: tuple[Any, ...]) -> bytes:
+    """A compressed column. Floats are stored as they are in memory, from where arrays are made without objects."""
+    if set(map(type, column)) == {float}:
+        return zlib.compress(array("d", column).tobytes() + _FLOATS, _COMPRESSION_LEVEL)
+    return zlib.compress(msgspec.msgpack.encode(column) + _OTHERS, _COMPRESSION_LEVEL)
+
+
+def _values(data: bytes) -> list[Any]:
+    if data.endswith(_FLOATS):
+        return list(memoryview(data)[:-1].cast("d"))
+    found: list[Any] = msgspec.msgpack.decode(memoryview(data)[:-1])
+    return found
+
+
+def _unpacked_array(data: bytes) -> NDArray[Any]:
+    if data.endswith(_FLOATS):
+        return np.frombuffer(data, dtype=np.float64, count=len(data) // 8)
+    return _array(_values(data))
 
 
 def _array(values: list[Any], texts: dict[Any, Any] | None = None) -> NDArray[Any]:

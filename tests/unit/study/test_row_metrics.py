@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stowplan.study.files import _LateErrorFile, _write_table
 from stowplan.study.grouped_rows import GroupedRows
 from stowplan.study.load_metrics import LOADS, allocations
 from stowplan.study.recording import POD_COLUMNS
@@ -106,3 +108,35 @@ def test_allocations_are_those_of_all_rows_at_once(
             held = sum(amount for at, amount, stay in ends if at + 1 <= moment < at + 1 + stay)
             expected[f"allocation.cpu@{load}"] = held / capacity
     assert found == expected
+
+
+def test_files_of_many_rows_are_written_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("arro3.io")
+    monkeypatch.setattr("stowplan.study.table._MAX_BYTES_IN_MEMORY", 1000)
+    count = 50_000
+    table = ResultTable("t", ("number", "text", "missing"))
+    for number in range(count):
+        table.append((number / 2, f"row {number}", None))
+    _write_table(table, tmp_path, "r")  # imports
+    tracemalloc.start()
+    try:
+        _write_table(table, tmp_path, "r")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * _MAX_BYTES_OF_BLOCK
+    read = parquet.read_parquet(tmp_path / "t.parquet").read_all()
+    columns = {
+        name: read[name].to_numpy() if name == "number" else read[name].to_pylist() for name in ("number", "text")
+    }
+    assert columns["number"].tolist() == [number / 2 for number in range(count)]
+    assert columns["text"] == [f"row {number}" for number in range(count)]
+    assert set(read["missing"].to_pylist()) == {None}
+
+
+def test_a_full_disk_is_an_error_of_the_file() -> None:
+    pytest.importorskip("arro3.io")
+    file = _LateErrorFile(Path("/dev/full"))
+    assert file.write(b"x" * 100_000) == file.write(b"x") * 100_000
+    with pytest.raises(OSError, match="No space left"):
+        file.close()
