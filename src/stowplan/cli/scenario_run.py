@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 EXIT_EXPECTATION_FAILED = 4
 _SNIFFED_BYTES = 64 * 1024
-_is_scenario = re.compile(rb"""^\s*["']?apiVersion["']?\s*:\s*["']?simulation\.stowplan/""", re.MULTILINE).search
+_is_scenario = re.compile(
+    rb"""(?:^|[{,])\s*["']?apiVersion["']?\s*:\s*["']?simulation\.stowplan/""", re.MULTILINE
+).search
 OUTPUTS = ("table", "wide", "json", "yaml", "html", "junit")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from stowplan.cli.main import cli
@@ -178,3 +179,11 @@ def test_the_metrics_are_printed_if_the_tables_cannot_be_written(folder: Path, m
         "stowplan: r: No space left on device; the results there are not complete\n",
     )
     assert "utilisation.cpu" in found.stdout
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_scenario_in_json_is_recognised(folder: Path, indent: int | None) -> None:
+    document = yaml.safe_load((folder / "s.yaml").read_text())
+    (folder / "s.json").write_text(json.dumps(dict(reversed(document.items())), indent=indent))
+    found = call("simulate", "-f", "s.json")
+    assert (found.exit_code, found.stdout) == (0, call("simulate", "-f", "s.yaml").stdout)
