@@ -124,12 +124,18 @@ class Traffic(threading.Thread):
             self._set_usable(name, not self._nodes[name])
 
     def _set_usable(self, name: str, usable: bool) -> None:
-        self._api.patch("Node", name, {"spec": {"unschedulable": not usable}}, "")
-        self._nodes[name] = usable
+        try:
+            self._api.patch("Node", name, {"spec": {"unschedulable": not usable}}, "")
+            self._nodes[name] = usable
+        except RefusedError as refusal:
+            if refusal.status != 404:
+                raise
+            self._create_node(name)  # The server went down while the node was being replaced.
 
     def _replace_node(self) -> None:
         """With its pods, as a garbage collector would."""
         name = self._rng.choice(list(self._nodes))
+        self._nodes[name] = False
         self._gone("Node", name, "")
         for each in self._api.list("Pod", NAMESPACE, fieldSelector=f"spec.nodeName={name}"):
             self._gone("Pod", each["metadata"]["name"], NAMESPACE)
