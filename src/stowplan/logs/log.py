@@ -131,6 +131,11 @@ def set_verbosity(verbosity: int) -> None:
     _apply_verbosity()
 
 
+def keep_errors_only(library: str) -> None:
+    """Let a library that uses Python's `logging` log errors alone."""
+    logging.getLogger(library).setLevel(logging.ERROR)
+
+
 def parse_vmodule(text: str) -> tuple[tuple[str, int], ...]:
     """Parse `pattern=N,...`; raises ValueError in klog's words."""
     rules = []

@@ -17,6 +17,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
+from stowplan import logs
 from stowplan.errors import InputError
 
 _LOCAL_CLUSTER_SETTINGS = {
@@ -103,7 +104,7 @@ def _cancel_tasks(client: Any, worker: Future[None]) -> None:
 def _serve_dask(scheduler_address: str) -> None:
     """Serve a Dask scheduler as a worker until the scheduler ends."""
     distributed = _imported("distributed", "dask")
-    logging.getLogger("distributed").setLevel(logging.ERROR)  # The worker itself sets only some of the loggers below.
+    logs.keep_errors_only("distributed")  # The worker itself sets only some of the loggers below it.
 
     async def serve() -> None:
         worker = distributed.Worker(
