@@ -43,7 +43,25 @@ class GroupEventHandlers(EventHandlers):
             self._remove[kind] = self._remove_group
 
     def _put_pod(self, source: api.Pod, whole: Any) -> None:
-        super()._put_pod(with_labelled_group(source) if self._labels else source, whole)
+        super()._put_pod(self._with_present_group(source) if self._labels else source, whole)
+
+    def _with_present_group(self, source: api.Pod) -> api.Pod:
+        """The pod as a member of the group that its label names now. A pod whose label changed leaves its former group
+        at once, one that is being bound only after that."""
+        state, uid = self._state, source.metadata.uid
+        source = with_labelled_group(source)
+        placed, pending = state.cluster.pods.get(uid), state.pending.get(uid)
+        known = pending.pod if placed is None and pending is not None else placed
+        if known is None or group_name(known) == _group_of(source):
+            return source
+        if placed is None and uid not in state.attempts:
+            self._remove_pod(source)
+        elif source.spec.node_name:
+            state.cluster.pod_groups.remove(known)
+            self._queue.wake_group((source.metadata.namespace, _group_of(source)))
+        else:
+            return _in_group(source, group_name(known))
+        return source
 
     def _put_group(self, group: Any, whole: Any) -> None:
         key = (group.metadata.namespace, group.metadata.name)
@@ -114,5 +132,14 @@ def with_labelled_group(source: api.Pod) -> api.Pod:
     name = source.metadata.labels.get(COSCHEDULING_LABEL)
     if not name or source.spec.scheduling_group is not None:
         return source
-    group = api.PodSchedulingGroup(pod_group_name=name)
+    return _in_group(source, name)
+
+
+def _group_of(source: api.Pod) -> str:
+    group = source.spec.scheduling_group
+    return "" if group is None else group.pod_group_name or ""
+
+
+def _in_group(source: api.Pod, name: str) -> api.Pod:
+    group = api.PodSchedulingGroup(pod_group_name=name) if name else None
     return replace(source, spec=replace(source.spec, scheduling_group=group))

@@ -6,13 +6,16 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.builders import Json, member, node, pod
+from msgspec.structs import replace
+from tests.builders import Json, make, member, node, pod
 from tests.builders.engine_host import Host
 from tests.unit.engine.test_groups import CPU, bound, condition, group, host, low, members
 
-from stowplan.config.feature_gates import GANG_SCHEDULING, WORKLOAD_PREEMPTION
+from stowplan import api
+from stowplan.api.pod_group import COSCHEDULING_LABEL
+from stowplan.config.feature_gates import COSCHEDULING_GATES, GANG_SCHEDULING, WORKLOAD_PREEMPTION
 from stowplan.engine.group_cycles import GroupSchedulingCycles
-from stowplan.framework import Evict
+from stowplan.framework import Bind, Evict, Failure
 from stowplan.queue import PodGroupQueue
 
 LARGE: Json = {"requests": {"cpu": "64"}}
@@ -135,3 +138,75 @@ def test_a_podgroup_that_changes_again_and_again() -> None:
         made.put(group(min_count=minimum))
     made.schedule()
     assert sorted(bound(made)) == ["g-0", "g-1", "g-2"]
+
+
+def labelled(name: str, label: str | None) -> Json:
+    return pod(name, labels={COSCHEDULING_LABEL: label} if label else {}, **CPU)
+
+
+def coscheduling_host(**min_members: int) -> Host:
+    groups = [make("CoschedulingPodGroup", name, "default", spec={"minMember": n}) for name, n in min_members.items()]
+    return host(node("n", cpu=8), *groups, gates=tuple(COSCHEDULING_GATES))
+
+
+def group_members(made: Host) -> dict[str, list[str]]:
+    groups = made.engine.cluster.pod_groups
+    return {
+        name: sorted(each.name for each in state.all.values())
+        for namespace, name in groups
+        if (state := groups.get(namespace, name)) is not None
+    }
+
+
+@pytest.mark.parametrize("label", ["other", None])
+def test_a_pending_member_follows_its_label(label: str | None) -> None:
+    made = coscheduling_host(g=3, other=1)
+    made.put(labelled("a", "g"), labelled("b", "g"))
+    made.schedule()
+    made.put(labelled("a", label), labelled("c", "g"))
+    made.schedule()
+    assert sorted(bound(made)) == ["a"]
+    assert group_members(made) == {"g": ["b", "c"], **({"other": ["a"]} if label else {})}
+    made.put(labelled("a-2", "g"))
+    made.schedule()
+    assert len(bound(made)) == 4
+
+
+def test_a_pod_that_gets_a_label_waits_for_its_gang() -> None:
+    made = coscheduling_host(g=2)
+    made.put(pod("a", requests={"cpu": "64"}))
+    made.schedule()
+    made.put(labelled("a", "g"))
+    made.schedule()
+    assert made.engine.queue_counts()["gated"] == 1
+
+
+def test_a_running_member_without_its_label_counts_no_more() -> None:
+    """Else a gang of the same name would run with one member too few."""
+    made = coscheduling_host(g=2)
+    made.put(labelled("a", "g"), labelled("b", "g"))
+    made.schedule()
+    running = made.world.get(api.Pod, "a", "default")
+    assert running is not None
+    made.put(replace(running, metadata=replace(running.metadata, labels={})))
+    assert group_members(made) == {"g": ["b"]}
+    made.delete(*(labelled(name, "g") for name in "ab"))
+    assert group_members(made) == {}
+    made.put(labelled("c", "g"))
+    made.schedule()
+    assert bound(made) == {}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_label_that_changes_while_its_pod_is_bound_counts_afterwards(fails: bool) -> None:
+    made = coscheduling_host(g=2, other=1)
+    made.put(labelled("a", "g"), labelled("b", "g"))
+    assert made.engine.schedule_one()
+    made.take()
+    made.put(labelled("a", "other"))
+    assert group_members(made) == {"g": ["a", "b"]}
+    for instruction in [each for each in made.open if isinstance(each, Bind)]:
+        made.do(instruction, Failure("conflict", "Conflict") if fails else ...)
+    made.advance(30)
+    assert sorted(bound(made)) == (["a"] if fails else ["a", "b"])
+    assert group_members(made) == {"g": ["b"], "other": ["a"]}
