@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/schedule_one_podgroup.go (podGroupSchedulingDefaultAlgor
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -129,9 +129,9 @@ class MemberTrials:
         """Members are in flight from here on: a nomination of a member holds no more than one pod's place, since
         kube-scheduler's queue does not know the specs of pods in flight."""
         nominator, cluster = self._profile.nominator, self._profile.cluster
-        for pod in self._group.members:
-            if cluster.templates.version:
-                self._profile.renew_templates(pod)
+        for pod in self._group.members if cluster.templates.version else ():
+            self._profile.renew_templates(pod)
+        for pod in self._taken():
             node = nominator.node_of(pod)
             if node:
                 self._nominations[pod.uid] = node
@@ -141,11 +141,19 @@ class MemberTrials:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        for pod in self._group.members:
+        for pod in self._taken():
             if pod.uid in self._nominations:
                 self._profile.nominator.add(pod, self._nominations[pod.uid])
         self._stand_ins.clear()
         self._nominations.clear()
+
+    def _taken(self) -> Iterator[Pod]:
+        """The members that the cycle takes from the queue: those that it tries, and those that are being deleted."""
+        yield from self._group.members
+        state = self._group_state
+        for pod in () if state is None else state.unscheduled.values():
+            if pod.terminating:
+                yield pod
 
     @property
     def state(self) -> CycleState:

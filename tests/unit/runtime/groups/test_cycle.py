@@ -73,6 +73,17 @@ def test_running_members_count() -> None:
     assert nodes_of(world.decide_group("g", [new])) == {"new": "n"}
 
 
+@pytest.mark.parametrize("leaving", [True, False])
+def test_a_member_that_is_deleted_does_not_hold_its_nominated_node(leaving: bool) -> None:
+    """It is taken from the queue with the others, and never bound."""
+    deletion = {"deletionTimestamp": "2026-03-01T00:00:00Z"} if leaving else {}
+    world = world_of(node("n", cpu=1))
+    gone, new = put(world, pod_group("g", 1), member("gone", **CPU, nominated="n", **deletion), member("new", **CPU))
+    world.profile.nominator.add(gone)
+    assert nodes_of(world.decide_group("g", [new])) == {"new": "n" if leaving else ""}
+    assert list(world.profile.nominator.on_node("n")) == [gone]
+
+
 def test_higher_priority_goes_first() -> None:
     world = world_of(node("n", cpu=1))
     made = put(world, pod_group("g"), member("low", **CPU), member("high", priority=5, **CPU))
