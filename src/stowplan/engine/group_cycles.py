@@ -29,7 +29,7 @@ from stowplan.framework import POD_GROUP_CYCLE, Code, Pod, PodGroupInfo, QueuedP
 from stowplan.queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
 from stowplan.runtime import Decision, Profile
 from stowplan.runtime.groups import GroupCycle, GroupDecision, MemberOutcome
-from stowplan.runtime.groups.group_status import GroupStatus, failure
+from stowplan.runtime.groups.group_status import GroupStatus, failure, mixed_schedulers
 from stowplan.runtime.groups.members import MemberResult
 
 INCOMPLETE = "pod group is incomplete"
@@ -78,10 +78,9 @@ class GroupSchedulingCycles(SchedulingCycles):
         self.last = first
         taken = self._queue.take_members(first)
         profile = state.profiles[taken[0].pod.template.spec.scheduler_name]
-        names = [queued.pod.template.spec.scheduler_name for queued in taken]
-        other = next((name for name in names if name != names[0]), None)
-        if other is not None:
-            self._reject_mixed_names(taken, names[0], other)
+        mixed = mixed_schedulers(queued.pod for queued in taken)
+        if mixed is not None:
+            self._reject_mixed_names(taken, mixed)
             return
         members = []
         for queued in taken:
@@ -266,14 +265,11 @@ class GroupSchedulingCycles(SchedulingCycles):
                 queued, AttemptFailure(status, status.message, own or union, nominate=outcome.nominated)
             )
 
-    def _reject_mixed_names(self, taken: Sequence[QueuedPodInfo], first: str, other: str) -> None:
-        text = (
-            f'all pods in a single pod group should have the same .spec.schedulerName set, got: "{other}" and "{first}"'
-        )
+    def _reject_mixed_names(self, taken: Sequence[QueuedPodInfo], status: GroupStatus) -> None:
         for queued in taken:
             profile = self._state.profiles[queued.pod.template.spec.scheduler_name]
-            self._observe(profile, [queued], {}, failure(text))
-        self._requeue([(queued, _unsubmitted(queued, failure(text))) for queued in taken])
+            self._observe(profile, [queued], {}, status)
+        self._requeue([(queued, _unsubmitted(queued, status)) for queued in taken])
 
     # Preemption
     def _with_nomination(self, decision: GroupDecision, outcome: MemberOutcome) -> MemberOutcome:

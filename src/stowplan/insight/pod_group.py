@@ -15,6 +15,7 @@ from stowplan.insight.explain import explain, explained_pod
 from stowplan.insight.slices import Slices, run
 from stowplan.runtime.groups import GroupCycle, GroupDecision
 from stowplan.runtime.groups.cycle import in_order
+from stowplan.runtime.groups.group_status import mixed_schedulers
 from stowplan.runtime.groups.members import GroupTrial, MemberResult
 from stowplan.runtime.profile.profile import Profile
 
@@ -36,9 +37,10 @@ def group_of_member(profile: Profile, pod: Pod, pending: Iterable[Pod]) -> PodGr
         and each.namespace == pod.namespace
         and each.uid not in cluster.pods
         and not each.terminating
-        and each.template.spec.scheduler_name == pod.template.spec.scheduler_name
         and profile.pre_enqueue(each) is None
     ]
+    if all(each.uid != pod.uid for each in members):  # A pod of a scheduler of which there is no profile.
+        members = [each for each in members if _scheduler_name(each) == _scheduler_name(pod)]
     members.sort(key=lambda each: each.name)
     rules = cluster.pod_groups.rules(pod.namespace, name)
     return PodGroupInfo(pod.namespace, name, rules, in_order(members))
@@ -62,6 +64,9 @@ def gang_gate_sentence(profile: Profile, pod: Pod, status: Status) -> str:
 
 def explain_member(profile: Profile, pod: Pod, group: PodGroupInfo, *, top: int) -> Slices[Explanation]:
     """Why a member has no node, or does not get the node that it would fit on."""
+    mixed = mixed_schedulers(group.members)
+    if mixed is not None:
+        return _of_two_schedulers(pod, group, mixed.message)
     decision = GroupCycle(profile, group, spares_members=True).decide()
     yield
     trial = _best(decision)
@@ -91,6 +96,18 @@ def explain_member(profile: Profile, pod: Pod, group: PodGroupInfo, *, top: int)
         because=because,
         message="" if status is None else status.message,
     )
+
+
+def _of_two_schedulers(pod: Pod, group: PodGroupInfo, message: str) -> Explanation:
+    names = list(dict.fromkeys(map(_scheduler_name, group.members)))
+    text = f"Members of pod group {group.name} name different schedulers: {' and '.join(names)}. All have to name one."
+    facts = {"podGroup": f"{group.namespace}/{group.name}", "members": len(group.members), "schedulers": names}
+    because = Because(id="pod-group", plugin=_PLUGIN, facts=facts)
+    return replace(_short(pod, text), because=because, message=message)
+
+
+def _scheduler_name(pod: Pod) -> str:
+    return pod.template.spec.scheduler_name
 
 
 def _best(decision: GroupDecision) -> GroupTrial:

@@ -249,17 +249,17 @@ def test_without_the_gang_plugin_the_minimum_is_ignored() -> None:
     assert len(bound(made)) == 2
 
 
-def test_members_of_two_schedulers_fail() -> None:
+def host_of_two_schedulers(*items: Any) -> Host:
     release = LATEST.with_gates({GENERIC_WORKLOAD: True, GANG_SCHEDULING: True})
     profiles = [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}]
-    config = from_builtins(
-        {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles},
-        "config",
-        IN_TREE_PLUGINS,
-        release=release,
-    )
-    made = Host(
-        node("n"), group(min_count=2), member("a", **CPU), member("b", schedulerName="other", **CPU), config=config
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    config = from_builtins({**kind, "profiles": profiles}, "config", IN_TREE_PLUGINS, release=release)
+    return Host(*items, config=config)
+
+
+def test_members_of_two_schedulers_fail() -> None:
+    made = host_of_two_schedulers(
+        node("n"), group(min_count=2), member("a", **CPU), member("b", schedulerName="other", **CPU)
     )
     made.schedule()
     names = '"other" and "default-scheduler"'

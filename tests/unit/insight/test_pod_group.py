@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import member, node
-from tests.unit.engine.test_groups import group, host, members
+from tests.unit.engine.test_groups import group, host, host_of_two_schedulers, members
 
 from stowplan.config.feature_gates import GANG_SCHEDULING, TOPOLOGY_AWARE
 from stowplan.framework import Explanation
@@ -76,6 +76,17 @@ def test_a_member_whose_group_is_missing_is_gated() -> None:
     made = host(node("n"), *members(1))
     made.schedule()
     assert explained(made, "g-0").sentence == "Waits for PodGroup default/g, which does not exist."
+
+
+def test_members_of_two_schedulers_are_named() -> None:
+    made = host_of_two_schedulers(node("n"), group(min_count=2), *members(1), member("g-1", schedulerName="other"))
+    made.schedule()
+    for name in ("g-0", "g-1"):
+        found = explained(made, name)
+        assert found.sentence == (
+            "Members of pod group g name different schedulers: default-scheduler and other. All have to name one."
+        )
+        assert found.message.endswith('got: "other" and "default-scheduler"')
 
 
 def test_references_to_groups() -> None:

@@ -5,9 +5,10 @@ Upstream: k8s.io/kube-scheduler/framework/interface.go (Status with WithError)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from stowplan.framework import Code, Status
+from stowplan.framework import Code, Pod, Status
 
 UNSCHEDULABLE_GROUP = "pod group is unschedulable"
 
@@ -55,3 +56,12 @@ def of_status(status: Status) -> GroupStatus:
     if status.code == Code.Error:
         return failure(status.message)
     return GroupStatus(status.code, "", tuple(status.reasons))
+
+
+def mixed_schedulers(members: Iterable[Pod]) -> GroupStatus | None:
+    """The failure of members that name two schedulers."""
+    names = list(dict.fromkeys(pod.template.spec.scheduler_name for pod in members))
+    if len(names) < 2:
+        return None
+    what = "all pods in a single pod group should have the same .spec.schedulerName set"
+    return failure(f'{what}, got: "{names[1]}" and "{names[0]}"')
