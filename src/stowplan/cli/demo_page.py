@@ -27,8 +27,8 @@ from stowplan.simulator.report.recorder import RunRecorder
 from stowplan.simulator.scenario import ScenarioSimulation
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.timeline import RunTimeline
-from stowplan.study.cluster_recording import ClusterRecording
 from stowplan.study.run import RunSettings, load_config
+from stowplan.traces.cluster_recording import ClusterRecording
 
 _PROGRESS_STEPS = 500
 _UNKNOWN_HORIZON_STEP_SECONDS = 3600.0

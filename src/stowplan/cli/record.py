@@ -42,7 +42,7 @@ def record(file: str, kubeconfig: str, context: str, length: str, max_size: int)
     """
     from stowplan.cluster.kubeconfig import load_connection
     from stowplan.simulator.scenario.quantities import seconds_of
-    from stowplan.study.cluster_recording import RecordingWriter
+    from stowplan.traces.cluster_recording import RecordingWriter
 
     try:
         seconds = seconds_of(length) if length else None

@@ -101,7 +101,7 @@ class _Clock:
 def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> bool:
     """Returns whether the recording is complete."""
     from stowplan.study.binding_order import BindingOrder, pods_last
-    from stowplan.study.cluster_recording import ClusterRecording
+    from stowplan.traces.cluster_recording import ClusterRecording
 
     recording = ClusterRecording(Path(file))
     for change, item in BindingOrder(pods_last(recording.changes())):

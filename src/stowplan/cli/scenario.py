@@ -151,7 +151,7 @@ def _read_traces(scenario: LoadedScenario) -> int:
     for trace in scenario.traces:
         if trace is not None:
             next(trace.selected(), None)
-    return sum(1 for _ in scenario.node_trace.nodes()) if scenario.node_trace is not None else 0
+    return sum(1 for _ in scenario.node_trace.checked_nodes()) if scenario.node_trace is not None else 0
 
 
 @scenario.command()

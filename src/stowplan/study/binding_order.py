@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from stowplan import api
-from stowplan.study.cluster_recording import RecordedChange
+from stowplan.traces.cluster_recording import RecordedChange
 
 BINDING_WINDOW_SECONDS = 5.0
 """A binding is moved ahead by this time at most."""

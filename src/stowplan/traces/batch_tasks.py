@@ -181,7 +181,7 @@ class Azure2020(TraceLoader):
             "FROM vm JOIN vmType t ON t.vmTypeId = vm.vmTypeId AND t.machineId = ? ORDER BY vm.starttime, vm.vmId"
         )
         try:
-            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
                 rows = connection.execute(query, (self.options.machine,)).fetchall()
         except sqlite3.Error as problem:
             raise InputError(f"{path}: {problem}") from None

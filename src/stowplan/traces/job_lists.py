@@ -71,9 +71,9 @@ class Philly(TraceLoader):
         if not ran or not gpus:
             self.dropped["never ran" if not ran else "without GPUs"] += 1
             return None
-        duration = sum(_seconds(where, a["end_time"]) - _seconds(where, a["start_time"]) for a in ran)
-        if duration < 0:
-            raise InputError(f"{where}: negative duration, {duration:g} s")
+        durations = [_seconds(where, a["end_time"]) - _seconds(where, a["start_time"]) for a in ran]
+        if min(durations) < 0:
+            raise InputError(f"{where}: negative duration of an attempt, {min(durations):g} s")
         submitted, pods = _seconds(where, job["submitted_time"]), len(machines)
         each = -(-gpus // pods)
         return Arrival(
@@ -81,7 +81,7 @@ class Philly(TraceLoader):
             str(job["jobid"]),
             str(job["jobid"]),
             {**_per_gpu(self.options, each), GPU: each},
-            duration,
+            sum(durations),
             gang=pods,
             tenant=str(job.get("vc") or ""),
             outcome={"Pass": "succeeded", "Killed": "killed"}.get(str(job.get("status")), "failed"),

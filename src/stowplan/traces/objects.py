@@ -27,6 +27,8 @@ class TraceObjects:
         self._specs: dict[Any, api.PodSpec] = {}
 
     def node(self, node: TraceNode) -> api.Node:
+        if node.node is not None:
+            return node.node
         name = object_name(node.name)
         amounts = quantities({"pods": _DEFAULT_PODS, **node.allocatable})
         labels = {"kubernetes.io/hostname": name, **node.labels}
@@ -37,6 +39,9 @@ class TraceObjects:
 
     def pods(self, arrival: Arrival) -> Iterator[api.Pod]:
         """The pods of an arrival: one, or one for each member of the gang."""
+        if arrival.pod is not None:
+            yield arrival.pod
+            return
         spec, labels = self._spec(arrival), dict(arrival.labels)
         if arrival.gang > 1:
             labels[JOB_LABEL] = object_name(arrival.job)

@@ -95,7 +95,7 @@ class Openb(TraceLoader):
     def pods(self) -> list[OpenbPod]:
         """The pod list, as it is in the file."""
         path = find_file(self.source, f"openb_pod_list_{self.options.trace}.csv")
-        pods = [_pod(row) for row in read_rows(path, _POD_COLUMNS)]
+        pods = [_pod(row) for row in read_rows(path, _POD_COLUMNS + self._times())]
         if not pods:
             raise InputError(f"{path}: no pods")
         return pods
@@ -125,6 +125,12 @@ class Openb(TraceLoader):
                 outcome=pod.phase.lower(),
                 waited=None if pod.scheduled is None else pod.scheduled - pod.created,
             )
+
+    def _times(self) -> tuple[str, ...]:
+        """The columns of times that the options need."""
+        if self.options.order != "creation":
+            return ()
+        return _TIMES if self.options.departures else _TIMES[:1]
 
     def sequence(self) -> list[OpenbPod]:
         """The pods of an experiment in the order of arrival."""

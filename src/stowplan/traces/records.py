@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from stowplan import api
+
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 NO_AFFINITY: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 
@@ -37,6 +39,14 @@ class TraceNode(NamedTuple):
     labels: Mapping[str, str] = NOTHING
     time: float = 0.0
     """Seconds from the start of the trace at which the node joins."""
+    node: api.Node | None = None
+    """The node itself, where the trace has it; then the fields above describe it."""
+
+    def problem(self) -> str:
+        """A value that no cluster has; empty if there is none."""
+        if not 0 <= self.time <= MAX_TRACE_SECONDS:
+            return f"the time {self.time:g} is not from 0 to {MAX_TRACE_SECONDS:g} seconds"
+        return _problem_of_amounts("the amount", self.allocatable)
 
 
 class Arrival(NamedTuple):
@@ -62,6 +72,8 @@ class Arrival(NamedTuple):
     """The outcome in the trace: succeeded, failed, killed or pending."""
     waited: float | None = None
     """Seconds between arrival and start in the trace, for validation; never used by a simulation."""
+    pod: api.Pod | None = None
+    """The pod itself, where the trace has it; then the fields above describe it."""
 
     def problem(self) -> str:
         """A value that no cluster has; empty if there is none."""
@@ -71,7 +83,11 @@ class Arrival(NamedTuple):
             return f"the duration {self.duration:g} is not from 0 to {MAX_TRACE_SECONDS:g} seconds"
         if not 1 <= self.gang <= MAX_GANG_PODS:
             return f"{self.gang:,} pods; from 1 to {MAX_GANG_PODS:,} can be read"
-        wrong = next((name for name, amount in self.requests.items() if not 0 <= amount <= MAX_AMOUNT), None)
-        if wrong is not None:
-            return f"the request of {wrong} is not from 0 to 2^63-1"
+        if problem := _problem_of_amounts("the request", self.requests):
+            return problem
         return "" if -(2**31) <= self.priority < 2**31 else f"the priority {self.priority} is not of 32 bits"
+
+
+def _problem_of_amounts(subject: str, amounts: Mapping[str, int]) -> str:
+    wrong = next((name for name, amount in amounts.items() if not 0 <= amount <= MAX_AMOUNT), None)
+    return "" if wrong is None else f"{subject} of {wrong} is not from 0 to 2^63-1"

@@ -9,7 +9,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from stowplan.errors import InputError
 from stowplan.traces.records import Arrival
 
 _HASH_RANGE = 1 << 64
@@ -30,12 +29,9 @@ class TraceSelection(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_f
     """Factor of the arrival rate; durations stay as they are."""
 
     def select(self, arrivals: Iterator[Arrival]) -> Iterator[Arrival]:
-        """The selected arrivals, with times from the start of the selection. Times must not run backwards."""
-        count, latest = 0, 0.0
+        """The selected arrivals, with times from the start of the selection."""
+        count = 0
         for arrival in arrivals:
-            if arrival.time < latest:
-                raise InputError(f"{arrival.key}: times run backwards, {arrival.time:g} after {latest:g}")
-            latest = arrival.time
             if arrival.time < self.from_ or (self.sample < 1 and not self._sampled(arrival.job)):
                 continue
             if (self.to is not None and arrival.time >= self.to) or (self.limit is not None and count >= self.limit):

@@ -21,8 +21,8 @@ from stowplan.cli import record
 from stowplan.cli.main import cli
 from stowplan.cli.record import watch
 from stowplan.errors import InputError
-from stowplan.study import cluster_recording
-from stowplan.study.cluster_recording import ClusterRecording, RecordingWriter
+from stowplan.traces import cluster_recording
+from stowplan.traces.cluster_recording import ClusterRecording, RecordingWriter
 
 
 class BindingServer:

@@ -17,8 +17,8 @@ from stowplan.config import default_configuration
 from stowplan.errors import InputError
 from stowplan.plugins.registry import REGISTRY
 from stowplan.study.binding_order import BindingOrder
-from stowplan.study.cluster_recording import ClusterRecording, RecordingWriter
 from stowplan.study.shadow import Shadow
+from stowplan.traces.cluster_recording import ClusterRecording, RecordingWriter
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 PACKED = (

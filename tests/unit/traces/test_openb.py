@@ -114,6 +114,16 @@ def test_bad_lists_are_one_line(folder: Path, content: str, message: str) -> Non
     assert "\n" not in str(problem.value)
 
 
+def test_times_are_required_where_they_determine_the_arrivals(folder: Path) -> None:
+    rows = [",".join(row.split(",")[:5]) for row in PODS.splitlines()]
+    (folder / "openb_pod_list_default.csv.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
+    assert [arrival.time for arrival in opened(folder, {"order": "file"}).selected()] == [0, 1, 2]
+    with pytest.raises(InputError, match="missing columns: creation_time, scheduled_time, deletion_time"):
+        list(opened(folder).selected())
+    with pytest.raises(InputError, match=r"missing columns: creation_time$"):
+        list(opened(folder, {"departures": False}).selected())
+
+
 def test_other_bad_input_is_one_line(folder: Path) -> None:
     with pytest.raises(InputError, match=r'unknown trace loader "openbee": did you mean openb\?'):
         open_trace("openbee", folder)
@@ -133,5 +143,5 @@ def test_times_that_run_backwards_are_refused(folder: Path) -> None:
         def arrivals(self) -> Any:
             return reversed(list(super().arrivals()))
 
-    with pytest.raises(InputError, match="openb-pod-0001: times run backwards, 10 after 20"):
+    with pytest.raises(InputError, match=": openb-pod-0001: times run backwards, 10 after 20"):
         list(open_trace(Backwards, folder).selected())

@@ -15,7 +15,7 @@ from stowplan.errors import InputError
 from stowplan.traces import LOADERS, open_trace, rows
 from stowplan.traces.records import GIB, GPU
 
-JOB = {
+JOB: dict[str, Any] = {
     "status": "Pass",
     "vc": "team",
     "jobid": "j1",
@@ -28,6 +28,7 @@ JOB = {
         }
     ],
 }
+BACKWARDS = {"start_time": "2017-10-01 00:03:00", "end_time": "2017-10-01 00:02:00"}
 HELIOS = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
 SWF = "1 0 5 100 4 -1 -1 8 -1 1024 1 7 -1 -1 -1 -1 -1 -1"
 
@@ -130,11 +131,23 @@ def test_azure2020(tmp_path: Path) -> None:
     assert late.requests == {"cpu": 16000, "memory": 256 * GIB}
 
 
+def test_azure2020_in_a_folder_with_signs_of_addresses(tmp_path: Path) -> None:
+    folder = tmp_path / "a?b#c%20"
+    folder.mkdir()
+    (found,) = open_trace("azure2020", azure(folder, (1, 7, 0, 0.5, None))).selected()
+    assert found.key == "vm-1"
+
+
 BAD: dict[str, tuple[str, dict[str, str], str]] = {
     "philly fields": ("philly", {"cluster_job_log": '[{"jobid": 1}]'}, "missing fields: submitted_time, attempts"),
     "philly json": ("philly", {"cluster_job_log": "[{"}, "cluster_job_log: "),
     "philly list": ("philly", {"cluster_job_log": "{}"}, "expected a list of jobs"),
     "philly time": ("philly", {"cluster_job_log": json.dumps([{**JOB, "submitted_time": "now"}])}, "not a time: 'now'"),
+    "philly duration": (
+        "philly",
+        {"cluster_job_log": json.dumps([{**JOB, "attempts": [*JOB["attempts"], BACKWARDS]}])},
+        "cluster_job_log: job j1: negative duration of an attempt, -60 s",
+    ),
     "helios columns": ("helios", {"cluster_log__csv": "job_id,user\n"}, "missing columns: vc, gpu_num"),
     "helios duration": (
         "helios",
@@ -184,7 +197,7 @@ def test_azure_durations(tmp_path: Path) -> None:
 
 
 def test_every_loader_says_where_its_trace_is_described() -> None:
-    assert len(LOADERS) == 7
+    assert len(LOADERS) == 8
     assert all(loader.origin and loader.name == name for name, loader in LOADERS.items())
 
 

@@ -207,7 +207,7 @@ class ScenarioSimulation:
                 self.api_server.put(admission.admit(pool.node(number, zone)))
         if self.scenario.node_trace is not None:
             objects = TraceObjects()
-            for node in self.scenario.node_trace.nodes():
+            for node in self.scenario.node_trace.checked_nodes():
                 step = partial(self._put, admission.admit(objects.node(node)))
                 if node.time > 0:
                     self._at(node.time, step, StepOrder.NODE)

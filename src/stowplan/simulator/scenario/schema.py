@@ -174,7 +174,7 @@ class ScenarioWorkloadSpec(ScenarioPart, frozen=True, kw_only=True):
     gang: bool = False
     """Whether the pods of a Job are placed together or not at all: each Job gets a PodGroup."""
     trace: dict[str, Any] = {}
-    """Arrivals of a trace: `loader`, `path` and options of the loader."""
+    """Arrivals of a trace: `loader` (a name or ./file.py:Class), `path` and options of the loader."""
 
 
 class DeletionSpec(ScenarioPart, frozen=True, kw_only=True):

@@ -29,7 +29,7 @@ def compile_trace(given: dict[str, Any], path: str, problems: Problems, folder: 
             problems.required(f"{path}.{key}")
             return None
     try:
-        return open_trace(given["loader"], folder / given["path"], options)
+        return open_trace(given["loader"], folder / given["path"], options, folder=folder)
     except InputError as error:
         problems.add(path, str(error))
         return None
@@ -78,11 +78,13 @@ class TraceDriver:
         if self.workload.duration is not None:
             seconds = self.workload.duration.draw(self._streams.of(self.workload.path, "duration"))
         for pod in self._objects.pods(arrival):
-            metadata = replace(pod.metadata, annotations=notes)
+            metadata = replace(pod.metadata, annotations={**pod.metadata.annotations, **notes})
             startup = self.workload.startup.draw(self._streams.of(self.workload.path, "startup"))
             work = Work(seconds, startup, self.workload.restart, resubmit=self.workload.resubmit)
             self._kubelet.register(f"Pod/{metadata.namespace}/{metadata.name}", [work])
             spec = self._admitted(pod.spec)
+            if spec.node_name and self._kubelet.api_server.get(api.Node, spec.node_name) is None:
+                spec = replace(spec, node_name="")
             self._controllers.create_pod(api.Pod(metadata=metadata, spec=spec, status=api.PodStatus(phase="Pending")))
         self.begin()
 

@@ -28,6 +28,8 @@ from stowplan.simulator.workloads import CONTROLLERS, find_template
 Json = dict[str, Any]
 _TENANT_LABEL = "tenant"
 _MAX_ZIPF = 100
+_OF_TRACES = ("arrivals", "replicas", "load", "priority", "tenant")
+"""Fields of other workloads that a trace determines."""
 _FINITE = (api.Pod, api.Job)
 
 
@@ -154,8 +156,9 @@ def _objects(
         problems.add(path, "expected one of manifest, template and trace")
         return
     if spec.trace:
-        if spec.arrivals is not None:
-            problems.add(f"{path}.arrivals", "a trace has its own arrivals")
+        for field in _OF_TRACES:
+            if getattr(spec, field) is not None:
+                problems.add(f"{path}.{field}", f"a trace has its own {field}")
         return
     found: list[tuple[str, Json]] = []
     if spec.template:

@@ -165,6 +165,21 @@ MILLION = "must be at most 1,000,000"
 
 
 @pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("arrivals", {"every": "1m"}),
+        ("replicas", {"at": {"0h": 2}}),
+        ("load", {"file": "load.csv"}),
+        ("priority", {"choice": {"high": 1}}),
+        ("tenant", {"choice": {"a": 1}}),
+    ],
+)
+def test_fields_that_a_trace_determines_are_refused(field: str, value: Any) -> None:
+    found = problems({"name": "t", "trace": {"loader": "swf", "path": "x.swf"}, field: value})
+    assert f"s.yaml: $.workloads[0].{field}: a trace has its own {field}" in found
+
+
+@pytest.mark.parametrize(
     ("changes", "path", "problem"),
     [
         ({"duration": BIG}, ".duration", "expected a number of at most 1e+18"),
