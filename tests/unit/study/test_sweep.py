@@ -50,6 +50,14 @@ workloads:
   arrivals: {poisson: {rate: 60/h}}
   duration: 600s
 """
+SWF = "1 0 0 60 1 -1 -1 1 -1 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+LOADER = """
+from stowplan.traces import Arrival, TraceLoader
+
+class Own(TraceLoader):
+    def arrivals(self):
+        yield Arrival(0.0, "a", "a", {"cpu": 1000}, 60.0)
+"""
 RUNNER = "tests.unit.study.test_sweep:quadratic"
 
 
@@ -429,6 +437,44 @@ def test_plugins_of_the_scenario_and_of_the_study_are_beside_them(tmp_path: Path
     runs = json.loads(found.stdout)["runs"]
     assert runs[0]["metrics"]["nodes.used"] == pytest.approx(1, abs=0.1)
     assert runs[1]["metrics"]["nodes.used"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "file", "first", "second"),
+    [
+        ({"arrivals": {"file": "data.csv"}}, "data.csv", "time\n0\n9\n", "time\n0\n9\n20\n"),
+        ({"arrivals": {"at": [0, 9]}, "duration": {"empirical": {"file": "data.csv", "column": "s"}}}, "data.csv",
+         "s\n5\n", "s\n7\n"),
+        ({"trace": {"loader": "swf", "path": "traces"}}, "traces/a.swf", SWF, SWF.replace("60", "70")),
+        ({"trace": {"loader": "own.py", "path": "own.py"}}, "own.py", LOADER, LOADER + "#\n"),
+    ],
+    ids=["arrivals", "durations", "trace", "loader"],
+)  # fmt: skip
+def test_a_changed_file_repeats_the_runs_that_it_determines(
+    fields: dict[str, Any], file: str, first: str, second: str, tmp_path: Path
+) -> None:
+    document = yaml.safe_load(SCENARIO)
+    (workload,) = document["workloads"]
+    document["workloads"] = [{"name": "batch", **fields} if "trace" in fields else {**workload, **fields}]
+    (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(document))
+    (tmp_path / "study.yaml").write_text(json.dumps({**HEAD, "scenario": "scenario.yaml", "minimise": ["jobs"]}))
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    names = []
+    for text in (first, first, second):
+        (tmp_path / file).write_text(text)
+        names.append([task.name for task in TaskMaker(load_study(str(tmp_path / "study.yaml"))).tasks()])
+        (tmp_path / file).with_name("front.svg").write_text(text)
+    assert names[0] == names[1] != names[2]
+
+
+def test_a_changed_runner_repeats_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = []
+    for number in (1, 1, 2):
+        (tmp_path / "own_runner.py").write_text(f"def run(parameters):\n    return {{'x': {number}}}\n")
+        given = read_study(json.dumps({**HEAD, "runner": "own_runner:run", "minimise": ["x"]}).encode())
+        names.append([task.name for task in TaskMaker(given).tasks()])
+    assert names[0] == names[1] != names[2]
 
 
 def test_results_that_cannot_be_written_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from stowplan.simulator.scenario import LoadedScenario, compile_scenario
 from stowplan.simulator.scenario.reading import read_file
 from stowplan.study.run import RunSettings, run
 from stowplan.study.sweep.document import Study, Variation, altered
+from stowplan.study.sweep.input_files import InputFiles
 from stowplan.study.sweep.paths import set_path
 from stowplan.study.sweep.run_task import LoadPlugins, RunTask, make_task
 
@@ -32,6 +32,7 @@ class ScenarioTasks:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._source = str(study.folder / study.spec.scenario)
+        self._files = InputFiles()
         self._document = _document(self._source)
         self.first_seed = self._compiled(self._document).spec.seed
 
@@ -50,10 +51,8 @@ class ScenarioTasks:
             elif path not in (_CONFIG, _PLUGINS):
                 set_path(document, path, value, append=False, origin=origin)
         document.pop(_CONFIG, None)
-        files: dict[str, str] = {}
-        self._compiled(document, files)
-        for plugin in plugins:
-            _note_file(Path(plugin.partition(":")[0]), files)
+        self._compiled(document)
+        files = self._files.of_scenario(document, Path(self._source).parent) | self._files.of_plugins(plugins)
         parameters = {"source": self._source, "document": document, "config": config, "plugins": plugins}
         return make_task(RUNNER, parameters, variation.values, seed, msgspec.json.encode(files, order="sorted"))
 
@@ -64,14 +63,8 @@ class ScenarioTasks:
         own = document.get(_CONFIG)
         return Path(self._source).parent / own if own else None
 
-    def _compiled(self, document: dict[str, Any], files: dict[str, str] | None = None) -> LoadedScenario:
-        def read(name: str) -> bytes:
-            content = read_file(name)
-            if files is not None:
-                files[name] = blake2b(content, digest_size=12).hexdigest()
-            return content
-
-        return compile_scenario(document, self._source, Path(self._source).parent, read)
+    def _compiled(self, document: dict[str, Any]) -> LoadedScenario:
+        return compile_scenario(document, self._source, Path(self._source).parent)
 
 
 def run_scenario(parameters: Mapping[str, Any], load_plugins: LoadPlugins | None) -> dict[str, float]:
@@ -104,8 +97,3 @@ def _with_profile(config: dict[str, Any]) -> dict[str, Any]:
 def _in_folder(plugins: list[str], folder: Path) -> list[str]:
     """Plugins whose files, if the names are relative, are in a folder."""
     return [str(folder / each) if ".py" in each else each for each in plugins]
-
-
-def _note_file(path: Path, files: dict[str, str]) -> None:
-    if path.suffix == ".py" and path.is_file():
-        files[str(path)] = blake2b(path.read_bytes(), digest_size=12).hexdigest()

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from pathlib import Path
 
+from msgspec.json import encode
+
 from stowplan.errors import InputError, StowplanError, os_error_text
 from stowplan.study.sweep.document import Study, Variation, altered, pairs
 from stowplan.study.sweep.executors import BatchExecutor
+from stowplan.study.sweep.input_files import InputFiles
 from stowplan.study.sweep.paths import set_path
 from stowplan.study.sweep.results import SweepResults
 from stowplan.study.sweep.run_task import LoadPlugins, RunTask, SweepRow, execute, execute_batch, make_task, read_row
@@ -28,6 +31,7 @@ class TaskMaker:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._scenario = ScenarioTasks(study) if study.spec.scenario else None
+        self._code = encode(InputFiles().of_runner(study.spec.runner)) if study.spec.runner else b""
         self.first_seed = self._scenario.first_seed if self._scenario is not None else 0
 
     def tasks(self) -> list[RunTask]:
@@ -39,7 +43,7 @@ class TaskMaker:
         parameters = altered(self._study.spec.parameters)
         for path, value in variation.values.items():
             set_path(parameters, path, value, origin=self._study.origin)
-        return make_task(self._study.spec.runner, parameters, variation.values, seed)
+        return make_task(self._study.spec.runner, parameters, variation.values, seed, self._code)
 
 
 def sweep(
