@@ -19,6 +19,8 @@ from stowplan.engine.state import EngineState
 from stowplan.framework.pod_group import group_name
 from stowplan.queue import GroupKey, PodGroupQueue, group_key
 
+_COSCHEDULING_PLUGIN = "Coscheduling"
+
 log = logs.get(__name__)
 
 
@@ -38,12 +40,15 @@ class GroupEventHandlers(EventHandlers):
         self._settle_gang = settle_gang
         self._labels = state.cluster.release.has(COSCHEDULING)
         """Whether a label may name the group of a pod."""
+        self._left_alone = {name for name, each in state.profiles.items() if _COSCHEDULING_PLUGIN in each.plugin_names}
+        """The schedulerNames of profiles in which the plugin Coscheduling reads the label itself."""
         for kind in POD_GROUP_VERSIONS:
             self._put[kind] = self._put_group
             self._remove[kind] = self._remove_group
 
     def _put_pod(self, source: api.Pod, whole: Any) -> None:
-        super()._put_pod(self._with_present_group(source) if self._labels else source, whole)
+        by_label = self._labels and source.spec.scheduler_name not in self._left_alone
+        super()._put_pod(self._with_present_group(source) if by_label else source, whole)
 
     def _with_present_group(self, source: api.Pod) -> api.Pod:
         """The pod as a member of the group that its label names now. A pod whose label changed leaves its former group

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -13,7 +14,9 @@ from tests.unit.engine.test_groups import CPU, bound, condition, group, host, lo
 
 from stowplan import api
 from stowplan.api.pod_group import COSCHEDULING_LABEL
-from stowplan.config.feature_gates import COSCHEDULING_GATES, GANG_SCHEDULING, WORKLOAD_PREEMPTION
+from stowplan.config import IN_TREE_PLUGINS, from_builtins
+from stowplan.config.feature_gates import COSCHEDULING_GATES, GANG_SCHEDULING, GENERIC_WORKLOAD, WORKLOAD_PREEMPTION
+from stowplan.config.releases import LATEST
 from stowplan.engine.group_cycles import GroupSchedulingCycles
 from stowplan.framework import Bind, Evict, Failure
 from stowplan.queue import PodGroupQueue
@@ -210,3 +213,38 @@ def test_a_label_that_changes_while_its_pod_is_bound_counts_afterwards(fails: bo
     made.advance(30)
     assert sorted(bound(made)) == (["a"] if fails else ["a", "b"])
     assert group_members(made) == {"g": ["b"], "other": ["a"]}
+
+
+def host_with_the_plugin(*items: Any, gates: Iterable[str]) -> Host:
+    """An engine with gates of groups and the plugin Coscheduling."""
+    one = [{"name": "Coscheduling"}]
+    sort = {"enabled": one, "disabled": [{"name": "*"}]}
+    profile = {"schedulerName": "default-scheduler", "plugins": {"queueSort": sort, "multiPoint": {"enabled": one}}}
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    release = LATEST.with_gates(dict.fromkeys(gates, True))
+    config = from_builtins(
+        {**kind, "profiles": [profile]}, "config", (*IN_TREE_PLUGINS, "Coscheduling"), release=release
+    )
+    return Host(*items, make("CoschedulingPodGroup", "g", "default", spec={"minMember": 4}), config=config)
+
+
+def test_the_plugin_coscheduling_handles_the_groups_of_its_profile() -> None:
+    """Although labels may name groups of the pod group cycle."""
+    made = host_with_the_plugin(node("n", cpu=3), gates=COSCHEDULING_GATES)
+    made.put(*(labelled(name, "g") for name in "abcd"))
+    attempts = sum(made.engine.schedule_one() for _ in range(20))
+    assert attempts == 4
+    assert group_members(made) == {}
+    made.put(node("more", cpu=1))
+    made.advance(30)
+    assert len(bound(made)) == 4
+
+
+def test_a_gang_with_the_label_of_the_plugin_coscheduling_waits_for_an_event() -> None:
+    items = [member(name, labels={COSCHEDULING_LABEL: "g"}, **CPU) for name in "abcd"]
+    made = host_with_the_plugin(node("n", cpu=3), group(min_count=4), *items, gates=(GENERIC_WORKLOAD, GANG_SCHEDULING))
+    assert sum(made.engine.schedule_one() for _ in range(20)) == 1
+    assert bound(made) == {}
+    made.put(node("more", cpu=1))
+    made.advance(30)
+    assert len(bound(made)) == 4

@@ -157,7 +157,7 @@ class Coscheduling(InTreePlugin):
             for waiting in self._waiting(key):
                 waiting.allow(NAME)
             return None
-        if assigned == 1:
+        if assigned == 1 and state.get(fwk.POD_GROUP_CYCLE) is None:  # A pod group cycle tries all members anyway.
             self._activate(key, pod)
         given = group.spec.schedule_timeout_seconds
         return fwk.wait(given or self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS, "")
