@@ -76,6 +76,7 @@ class TargetLoadPacking(LoadScorePlugin):
 
 
 def _is_recent(start_time: str, window_end: float) -> bool:
-    """Whether the metrics do not include a pod yet. Pods that the kubelet has not started are never included."""
+    """Whether the metrics do not include a pod yet. Pods that the kubelet has not started are never included; metrics
+    without the end of their window, 0, include all others."""
     started = parse_go_time(RFC_3339, start_time) if start_time else None
-    return started is None or started > window_end - REPORTING_INTERVAL_SECONDS
+    return started is None or 0 < window_end < started + REPORTING_INTERVAL_SECONDS

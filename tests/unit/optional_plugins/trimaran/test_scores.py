@@ -122,6 +122,15 @@ def test_packing_counts_pods_that_the_metrics_do_not_have_yet(tmp_path: Path) ->
     assert raw_scores(world, PACKING, item) == {"n": 85}
 
 
+def test_metrics_without_the_end_of_their_window_have_all_pods_that_started(tmp_path: Path) -> None:
+    world = loaded(tmp_path, PACKING, {"n": [metric("CPU", "AVG", 0)]}, [sized("n")])
+    limits = with_resources({}, {"cpu": "1"})
+    world.add_pod(pod("old", "n", containers=limits, status={"startTime": "2025-12-31T23:59:00Z"}))
+    assert raw_scores(world, PACKING, pod("p", containers=limits)) == {"n": 55}  # u = 10 %
+    world.add_pod(pod("not-started", "n", containers=limits))
+    assert raw_scores(world, PACKING, pod("p", containers=limits)) == {"n": 70}
+
+
 def test_packing_reads_the_capacity_and_ignores_init_containers(tmp_path: Path) -> None:
     half = node("n", cpu="5", memory="10Gi", status={"capacity": {"cpu": "10", "memory": "10Gi"}})
     world = loaded(tmp_path, PACKING, {"n": [metric("CPU", "AVG", 10)], "none": [metric("CPU", "AVG", 10)]}, [half])
