@@ -23,8 +23,8 @@ from stowplan.framework import EmitEvent, Pod, RepeatEvent
 
 MAX_QUEUED_EVENTS = 10_000
 REPEATS_PER_SECOND = 50.0
-"""Rate of repeated events; kube-scheduler's default limit of all its writes."""
-MAX_REPEAT_BURST = 500
+"""Rate of repeated events, with its burst; kube-scheduler's default limits of all its writes."""
+MAX_REPEAT_BURST = 100
 MAX_ATTEMPTS = 12
 RETRY_SECONDS = 10.0
 
@@ -97,7 +97,8 @@ class EventRecorder:
         common = self._common(instruction)
         about = (self._reference(pod), b"" if related is None else self._reference(related))
         subject = (common, pod.uid, "" if related is None else related.uid)
-        self._record(pod.namespace.encode(), pod.name, (common, *about), instruction.note, key, subject)
+        what = (common, *about)
+        self._record(pod.namespace.encode(), pod.name, what, instruction.note, key, subject, instruction.is_repeated)
 
     def repeat(self, instruction: RepeatEvent) -> None:
         """Write events about several pods."""
@@ -137,6 +138,7 @@ class EventRecorder:
         note: str,
         key: Hashable | None,
         subject: Hashable,
+        is_repeated: bool = False,
     ) -> None:
         """Write an event that belongs to no known series. Without a key, the event never repeats."""
         now = self._clock()
@@ -149,7 +151,7 @@ class EventRecorder:
             series = Series(key, b"%b/%b" % (path, name), fields, now, subject)
             earlier = self._series.add(series)
             self._keep_series_timer()
-            if earlier is not None and not self._repeats.try_take():
+            if (is_repeated or earlier is not None) and not self._repeats.try_take():
                 self._defer(series)
                 return
         self._enqueue(_EventRequest(self, b"POST", path, wire.event_body(fields), series))

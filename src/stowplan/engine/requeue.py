@@ -75,7 +75,10 @@ class FailureHandler:
         plugins = failed.unschedulable_plugins | failed.pending_plugins
         state.history.record(uid, state.clock(), failed.status, failed.message, plugins)
         note = encode_note(failed.message).decode()
-        state.outbox.append(EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", note))
+        repeated = queued.attempts > 1
+        state.outbox.append(
+            EmitEvent(known.pod, "Warning", "FailedScheduling", "Scheduling", note, is_repeated=repeated)
+        )
         if patch is not None:
             state.outbox.append(patch)
 

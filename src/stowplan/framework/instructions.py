@@ -107,7 +107,7 @@ def encode_note(note: str) -> bytes:
 class EmitEvent(Instruction):
     """Record an event about a pod."""
 
-    __slots__ = ("action", "note", "reason", "regarding", "related", "reporter", "type")
+    __slots__ = ("action", "is_repeated", "note", "reason", "regarding", "related", "reporter", "type")
 
     def __init__(
         self,
@@ -118,6 +118,7 @@ class EmitEvent(Instruction):
         note: str,
         related: Pod | None = None,
         reporter: str = "",
+        is_repeated: bool = False,
     ) -> None:
         self.regarding = regarding
         self.type = type
@@ -127,6 +128,8 @@ class EmitEvent(Instruction):
         self.related = related
         self.reporter = reporter or regarding.template.spec.scheduler_name
         """The reporting controller: the schedulerName of the profile."""
+        self.is_repeated = is_repeated
+        """Whether the pod had an event of this reason before, perhaps with another note."""
 
 
 class RepeatEvent(Instruction):
@@ -157,7 +160,7 @@ class RepeatEvent(Instruction):
         """The events one by one; `only` are the pods whose events are wanted."""
         first = self._first
         for pod in self.pods if only is None else [pod for pod in self.pods if pod in only]:
-            yield EmitEvent(pod, first.type, first.reason, first.action, first.note)
+            yield EmitEvent(pod, first.type, first.reason, first.action, first.note, is_repeated=True)
 
 
 class Write(Request):

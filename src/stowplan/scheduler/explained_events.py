@@ -184,7 +184,16 @@ def _explained(event: EmitEvent, sentence: str) -> EmitEvent:
     if not sentence:
         return event
     note = explained_note(sentence, event.note)
-    return EmitEvent(event.regarding, event.type, event.reason, event.action, note, event.related, event.reporter)
+    return EmitEvent(
+        event.regarding,
+        event.type,
+        event.reason,
+        event.action,
+        note,
+        event.related,
+        event.reporter,
+        is_repeated=event.is_repeated,
+    )
 
 
 def _unanswered(request: Any, outcome: Any) -> None:

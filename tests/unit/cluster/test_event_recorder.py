@@ -26,8 +26,8 @@ def make_pod(name: str, scheduler: str = "default-scheduler") -> Pod:
     return Cluster().pod(codec.convert(api.Pod, pod(name, schedulerName=scheduler)))
 
 
-def failed(of: Pod, note: str = "no room", related: Pod | None = None) -> EmitEvent:
-    return EmitEvent(of, "Warning", "FailedScheduling", "Scheduling", note, related)
+def failed(of: Pod, note: str = "no room", related: Pod | None = None, is_repeated: bool = False) -> EmitEvent:
+    return EmitEvent(of, "Warning", "FailedScheduling", "Scheduling", note, related, is_repeated=is_repeated)
 
 
 def bound(of: Pod) -> EmitEvent:
@@ -264,6 +264,21 @@ def test_repetitions_are_limited_to_a_rate_and_the_latest_one_is_written() -> No
     run(steps())
 
 
+def test_repetitions_are_limited_too_if_the_first_event_is_not_known_any_more() -> None:
+    """With more pods than series are kept, each new series drops the one that is needed next."""
+    pods = tuple(make_pod(f"p{number}") for number in range(3))
+
+    async def steps() -> None:
+        async with recording(repeats_per_second=1e-6, max_repeat_burst=1) as (recorder, server):
+            for each in pods:
+                recorder.emit(failed(each, is_repeated=True))
+            recorder.repeat(RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", "no room"))
+            await asyncio.sleep(0.05)
+            assert len(server.received) == 1
+
+    run(steps())
+
+
 def test_events_of_equal_pods_are_counted_together_while_they_are_deferred() -> None:
     pods = tuple(make_pod(f"p{number}") for number in range(3))
     again = RepeatEvent(pods, "Warning", "FailedScheduling", "Scheduling", "no room")
@@ -272,7 +287,8 @@ def test_events_of_equal_pods_are_counted_together_while_they_are_deferred() -> 
         version = "1"
         more = {"version_of": lambda pod: version, "repeats_per_second": 1e-6, "max_repeat_burst": 1}
         async with recording(**more) as (recorder, server):
-            recorder.emit(failed(pods[0]))
+            for each in pods:
+                recorder.emit(failed(each))
             recorder.repeat(again)
             version = "2"
             for _ in range(5):

@@ -81,6 +81,7 @@ def test_the_same_failure_again_is_an_event_and_no_patch() -> None:
     host.state.queue.activate([host.engine.pending["default/p"].pod])
     host.schedule()
     assert host.events("p") == [f"FailedScheduling: {NO_ROOM}"] * 2
+    assert [each.is_repeated for each in host.done if isinstance(each, EmitEvent)] == [False, True]
     assert len(patches(host)) == 1
 
 

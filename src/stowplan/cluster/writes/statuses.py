@@ -14,7 +14,7 @@ from stowplan.cluster.writes import api_failures
 from stowplan.framework import Failure, PatchStatus
 
 REPEATS_PER_SECOND = 50.0
-MAX_REPEAT_BURST = 500
+MAX_REPEAT_BURST = 100
 MAX_DEFERRED = 10_000
 
 _DEFERRED_POLL_SECONDS = 0.2
