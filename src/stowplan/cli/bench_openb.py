@@ -30,6 +30,7 @@ _HEADINGS = (
     "equal",
     "s",
 )
+_MAX_SEEDS = 10_000
 _ALL_SEEDS = tuple(range(42, 52))
 _TRACES = ("default", "cpu250", "gpushare100", "gpuspec33", "multigpu50")
 
@@ -40,9 +41,11 @@ def _numbers(ctx: click.Context, param: click.Parameter, given: str) -> tuple[in
     for part in given.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise click.BadParameter(f"expected numbers and ranges such as 42-51, not {part!r}")
+            raise click.BadParameter(f"expected numbers and ranges such as 42-51, not {part!r}.")
         if dash and int(last) < int(first):
-            raise click.BadParameter(f"the range {part.strip()} has no numbers: the smaller one comes first")
+            raise click.BadParameter(f"the range {part.strip()} has no numbers: the smaller one comes first.")
+        if int(last or first) - int(first) >= _MAX_SEEDS:
+            raise click.BadParameter(f"the range {part.strip()} has more than {_MAX_SEEDS:,} numbers.")
         found += range(int(first), int(last or first) + 1)
     return tuple(dict.fromkeys(found))
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _DEFAULT = "default"
 _MAX_SHOWN_NODES = 5
-_RANGE = re.compile(r"(\d+)-(\d+)")
+_SEEDS = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+MAX_SEEDS = 10_000
 
 
 @click.command(cls=FileCommand)
@@ -128,17 +129,16 @@ def _named(configs: tuple[str, ...]) -> dict[str, str | None]:
 
 def parse_seeds(text: str) -> list[int]:
     """Seeds of a number, or of a list with ranges."""
-    if text.isdecimal() and int(text) > 0:
-        return list(range(1, int(text) + 1))
-    seeds: list[int] = []
-    for part in text.split(","):
-        if found := _RANGE.fullmatch(part):
-            seeds += range(int(found[1]), int(found[2]) + 1)
-        elif part.isdecimal():
-            seeds.append(int(part))
-        else:
+    ranges = []
+    for part in [f"1-{text}"] if text.isdecimal() else text.split(","):
+        found = _SEEDS.fullmatch(part)
+        if found is None:
             raise InputError(f"--seeds {text}: expected a number, or seeds such as 1,2,7-9")
-    if not seeds or len(set(seeds)) < len(seeds):
+        ranges.append(range(int(found[1]), int(found[2] or found[1]) + 1))
+    if not 1 <= sum(map(len, ranges)) <= MAX_SEEDS:
+        raise InputError(f"--seeds {text}: from 1 to {MAX_SEEDS:,} seeds can be compared")
+    seeds = [seed for each in ranges for seed in each]
+    if len(set(seeds)) < len(seeds):
         raise InputError(f"--seeds {text}: seeds must differ")
     return seeds
 

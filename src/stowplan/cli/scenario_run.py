@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.progress import Progress
-from stowplan.cli.streams import STDIN, aligned, opened, read
+from stowplan.cli.streams import STDIN, aligned, peek, read, shown
 from stowplan.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ _is_scenario = re.compile(
 OUTPUTS = ("table", "wide", "json", "yaml", "html", "junit")
 
 
-def is_scenario(names: Sequence[str]) -> bool:
-    """Whether the only file is a Scenario document."""
-    if len(names) != 1 or names[0] == STDIN or not Path(names[0]).is_file():
+def is_scenario(names: Sequence[str], *, or_stdin: bool = False) -> bool:
+    """Whether the only file, or standard input, is a Scenario document."""
+    if len(names) != 1:
         return False
-    with opened(names[0]) as stream:
-        return _is_scenario(stream.read(_SNIFFED_BYTES)) is not None
+    is_readable = or_stdin if names[0] == STDIN else Path(names[0]).is_file()
+    return is_readable and _is_scenario(peek(names[0], _SNIFFED_BYTES)) is not None
 
 
 def load(file: str) -> LoadedScenario:
@@ -40,7 +40,7 @@ def load(file: str) -> LoadedScenario:
     from stowplan.simulator.scenario import load_scenario
     from stowplan.study.expectations import check_expectations
 
-    scenario = load_scenario(file, read(file))
+    scenario = load_scenario(shown(file), read(file))
     check_expectations(scenario)
     return scenario
 

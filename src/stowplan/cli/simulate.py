@@ -196,7 +196,7 @@ def simulate(
     from stowplan.simulator.report.tables import TableStyle
     from stowplan.simulator.timeline import RunTimeline
 
-    if is_scenario(names):
+    if is_scenario(names, or_stdin=True):
         unused = {
             "--sample": sample,
             "--from": snapshot,
@@ -212,6 +212,8 @@ def simulate(
         given = click.get_current_context().get_parameter_source("seed") == ParameterSource.COMMANDLINE
         run_file(names[0], seed if given else None, config_file, plugins, output, out, everything)
         return
+    if any(is_scenario((name,)) for name in names):
+        raise click.UsageError("A Scenario is the only FILE; it names manifests in 'manifests'.")
     if output == "junit" or out:
         raise click.UsageError(f"{'--out' if out else '-o junit'} needs a FILE of kind Scenario.")
     if sample:

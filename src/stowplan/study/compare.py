@@ -21,6 +21,8 @@ from stowplan.study.metrics import better_sign
 from stowplan.study.result import RunResult
 
 RESAMPLES = 2000
+ROUNDING = 1e-9
+"""Share of a value below which a difference counts as 0."""
 CONFIDENCE = 0.95
 HEADLINES = (
     "jct.mean", "jct.p95", "slowdown.mean", "wait.mean", "wait.p95", "makespan", "throughput", "utilisation.cpu",
@@ -148,11 +150,18 @@ def _compare(
     found = []
     for name in results:
         if name != baseline:
-            paired = values[name] - values[baseline]
+            paired = _paired(values[name], values[baseline])
             low, high, p_value = bootstrap(paired, f"{metric} {key}")
             mean = float(np.nanmean(paired)) if not np.isnan(paired).all() else math.nan
             found.append(MetricDifference(name, mean, low, high, p_value, ""))
     return ComparedMetric(metric, key, unit, means, errors, tuple(_with_verdicts(found, better_sign(metric))))
+
+
+def _paired(values: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Differences by seed. Sums in another order differ in their last digits: that is no difference."""
+    found = values - base
+    found[np.abs(found) <= ROUNDING * np.maximum(np.abs(values), np.abs(base))] = 0.0
+    return found
 
 
 def bootstrap(values: NDArray[np.float64], key: str) -> tuple[float, float, float]:
@@ -245,7 +254,8 @@ class FailRule(NamedTuple):
 
 
 def as_document(comparison: RunComparison) -> dict[str, Any]:
-    """The comparison as plain data."""
+    """The comparison as plain data. One seed gives neither intervals nor p-values."""
+    several = len(comparison.seeds) > 1
 
     def number(value: float) -> float | None:
         return value if math.isfinite(value) else None
@@ -261,15 +271,15 @@ def as_document(comparison: RunComparison) -> dict[str, Any]:
                 "key": each.key,
                 "unit": each.unit,
                 "means": {name: number(value) for name, value in each.means.items()},
-                "errors": {name: number(value) for name, value in each.errors.items()},
+                "errors": {name: number(value) if several else None for name, value in each.errors.items()},
                 "differences": [
                     {
                         "variant": found.variant,
                         "mean": number(found.mean),
-                        "low": number(found.low),
-                        "high": number(found.high),
-                        "p": number(found.p_value),
-                        "verdict": found.verdict,
+                        "low": number(found.low) if several else None,
+                        "high": number(found.high) if several else None,
+                        "p": number(found.p_value) if several else None,
+                        "verdict": found.verdict if several else "",
                     }
                     for found in each.differences
                 ],

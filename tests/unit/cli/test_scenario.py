@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,39 @@ def test_options_that_a_scenario_does_not_have_are_refused(folder: Path) -> None
     for options in (("--from-cluster",), ("--watch",), ("--emulated-version", "1.34"), ("--by", "zone")):
         found = call("simulate", "-f", "s.yaml", *options)
         assert (found.exit_code, f"{options[0]} cannot be used with a Scenario." in found.output) == (2, True)
+
+
+def test_a_scenario_beside_other_files_is_refused(folder: Path) -> None:
+    (folder / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    found = call("simulate", "-f", "s.yaml", "-f", "pod.yaml")
+    assert (found.exit_code, "A Scenario is the only FILE" in found.output) == (2, True)
+
+
+def test_a_scenario_is_read_from_standard_input(folder: Path) -> None:
+    command = [sys.executable, "-m", "stowplan", "simulate", "-"]
+    found = subprocess.run(
+        command, input=(folder / "s.yaml").read_bytes(), capture_output=True, timeout=60, check=False
+    )
+    assert found.stdout.decode() == call("simulate", "-f", "s.yaml").stdout
+    wrong = subprocess.run(
+        command, input=(folder / "s.yaml").read_bytes() + b"x: 1\n", capture_output=True, timeout=60, check=False
+    )
+    assert (wrong.returncode, wrong.stderr) == (2, b"stowplan: <stdin>: $.x: unknown field\n")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "problem"),
+    [
+        ("0", "from 1 to 10,000 seeds can be compared"),
+        ("1-99999999999", "from 1 to 10,000 seeds can be compared"),
+        ("7-3", "from 1 to 10,000 seeds can be compared"),
+        ("1,1", "seeds must differ"),
+        ("x", "expected a number, or seeds such as 1,2,7-9"),
+    ],
+)
+def test_seeds_that_cannot_be_compared_are_one_line(folder: Path, seeds: str, problem: str) -> None:
+    found = call("compare", "s.yaml", "--config", "a=a.yaml", "--config", "b=b.yaml", "--seeds", seeds)
+    assert (found.exit_code, found.stderr) == (2, f"stowplan: --seeds {seeds}: {problem}\n")
 
 
 def test_compare(folder: Path) -> None:

@@ -45,6 +45,24 @@ def test_differences_are_paired_by_seed(change: float, verdict: str) -> None:
     assert found.mean == pytest.approx(change, abs=1)
 
 
+def test_differences_of_rounding_are_none() -> None:
+    runs = {
+        "a": [result(seed, wait_mean=0.1 + 0.2) for seed in SEEDS],
+        "b": [result(seed, wait_mean=0.3) for seed in SEEDS],
+    }
+    (found,) = compare_results(runs, "a").metrics[0].differences
+    assert (found.mean, found.verdict) == (0.0, "same")
+
+
+def test_one_seed_has_neither_intervals_nor_verdicts() -> None:
+    one = {name: runs[:1] for name, runs in pairs(10.0).items()}
+    (metric,) = as_document(compare_results(one, "a"))["metrics"]
+    (found,) = metric["differences"]
+    assert found["mean"] == pytest.approx(10, abs=1)
+    assert (found["low"], found["high"], found["p"], found["verdict"]) == (None, None, None, "")
+    assert set(metric["errors"].values()) == {None}
+
+
 def test_holms_correction_makes_verdicts_of_many_configurations_stricter() -> None:
     base = pairs(0.0)["a"]
     shifted = [result(seed, wait_mean=100.0 * seed + (4 if seed < 8 else -4)) for seed in SEEDS]
