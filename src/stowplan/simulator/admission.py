@@ -67,6 +67,10 @@ class Admission:
         pod = replace(pod, spec=self.admit_spec(pod.spec, namespace=pod.metadata.namespace if is_new else ""))
         return pod if pod.status.phase else replace(pod, status=replace(pod.status, phase=PENDING.phase))
 
+    def has_priority_class(self, name: str) -> bool:
+        """Whether pods may name this PriorityClass."""
+        return name in _SYSTEM_CLASSES or self._api_server.get(api.PriorityClass, name) is not None
+
     def _with_priority(self, spec: api.PodSpec, path: str) -> api.PodSpec:
         if spec.priority is not None:
             return spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stowplan import api
@@ -206,24 +206,32 @@ class Expectations:
         return _compared(spec, found.get(spec.metric, 0.0), f" from {time_text(begin)} to {time_text(end)}")
 
     def _whole(self, spec: ExpectSpec, live: LiveRun, values: list[MetricValue], begin: float) -> CheckedExpectation:
+        conditions = {name: _group_value(name, text, live) for name, text in spec.where.items()}
         if spec.where:
-            conditions = {name: _group_value(name, text, live) for name, text in spec.where.items()}
             values = list(metrics_where(live.recording, begin, live.simulation.now, conditions))
-        found = next((each.value for each in values if each.metric == spec.metric and not each.key), None)
+            if not _value(values, "pods"):
+                return CheckedExpectation(describe(spec), False, "no such pods")
+        found = _value(values, spec.metric)
         if found is None:
             return CheckedExpectation(describe(spec), False, "no values")
         if spec.compare:
-            return self._compare(spec, found)
+            return self._compare(spec, found, conditions)
         return _compared(spec, found, "")
 
-    def _compare(self, spec: ExpectSpec, found: float) -> CheckedExpectation:
+    def _compare(self, spec: ExpectSpec, found: float, conditions: Mapping[str, object]) -> CheckedExpectation:
         _, rows = load_summary(self._scenario.folder / spec.compare)
-        key = ",".join(f"{name}={value}" for name, value in spec.where.items())
-        before = next((each.value for each in rows if each.metric == spec.metric and each.key == key), math.nan)
+        texts = {name: f"{value:g}" if isinstance(value, float) else value for name, value in conditions.items()}
+        before = _value(rows, spec.metric, ",".join(f"{name}={text}" for name, text in texts.items()))
+        if before is None:
+            return CheckedExpectation(describe(spec), False, f"{_shown(spec.metric, found)}, before no values")
         worse = (before - found) * better_sign(spec.metric)
         holds = worse <= abs(before) * percent_of(spec.worse or "0%")
         shown = f"{_shown(spec.metric, found)}, before {_shown(spec.metric, before)}"
         return CheckedExpectation(describe(spec), holds, shown)
+
+
+def _value(values: Iterable[MetricValue], metric: str, key: str = "") -> float | None:
+    return next((each.value for each in values if each.metric == metric and each.key == key), None)
 
 
 def _group_value(name: str, text: str, live: LiveRun) -> object:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.simulator.scenario.scenarios import load, pod, pool, workload
+from tests.unit.simulator.scenario.scenarios import document, load, pod, pool, workload
 
 from stowplan.config import KubeSchedulerConfiguration, from_builtins
 from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.runtime.gc_tuning import GC_THRESHOLDS
+from stowplan.simulator.scenario import compile_scenario
 from stowplan.study import RunResult, RunSettings, run
 from stowplan.study.files import load_summary, run_document
 from stowplan.study.metric_value import percentile
@@ -174,6 +175,8 @@ def test_expectations_that_hold(expectation: dict[str, Any], found: str) -> None
         {"pods": {"workload": "b"}, "all": "running", "at": "3m"},
         {"pods": {"app": "c"}, "all": "running", "at": "3m"},
         {"metric": "utilisation.cpu", "over": ["0s", "2h"], "above": 0},
+        {"metric": "evictions", "where": {"tenant": "prood"}, "equals": 0},
+        {"metric": "evictions", "where": {"priority": "prood"}, "equals": 0},
     ],
 )
 def test_expectations_that_do_not_hold(expectation: dict[str, Any]) -> None:
@@ -233,6 +236,37 @@ def test_expectations_that_cannot_be_checked(expectation: dict[str, Any], line: 
     with pytest.raises(ConfigError) as caught:
         run(load(batch, expect=[expectation]))
     assert caught.value.problems[0].startswith(f"scenario.yaml: {line}")
+
+
+CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "prod"}, "value": 100}
+
+
+def test_an_expectation_about_a_priority_class_is_compared_with_an_earlier_result(tmp_path: Path) -> None:
+    (tmp_path / "classes.yaml").write_text(json.dumps(CLASS))
+    given = {**POISSON, "priority": {"choice": {"prod": 1, "system-node-critical": 1}}}
+    expect = {"metric": "wait.mean", "where": {"priority": "prod"}, "compare": "base", "worse": "5%"}
+    base = {"nodes": {"pools": [pool(count=9)]}, "manifests": ["classes.yaml"]}
+    first = compile_scenario(document(given, **base), "scenario.yaml", tmp_path)
+    run(first).save(tmp_path / "base")
+    (found,) = run(compile_scenario(document(given, **base, expect=[expect]), "scenario.yaml", tmp_path)).expectations
+    assert (found.holds, "nan" in found.found) == (True, False)
+    other = {**expect, "where": {"workload": "batch", "priority": "prod"}}
+    (found,) = run(compile_scenario(document(given, **base, expect=[other]), "scenario.yaml", tmp_path)).expectations
+    assert (found.holds, found.found.endswith("before no values")) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"priority": {"choice": {"prood": 1}}}, "$.workloads[0].priority"),
+        ({"priority": {"zipf": {"names": ["prood"]}}}, "$.workloads[0].priority"),
+        ({"template": pod("1", priorityClassName="prood")}, "$.workloads[0]: Pod: priorityClassName"),
+    ],
+)
+def test_an_unknown_priority_class_names_the_scenario(changes: dict[str, Any], path: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run(load({**POISSON, **changes}))
+    assert str(caught.value) == f'scenario.yaml: {path}: no PriorityClass is named "prood": add it to manifests'
 
 
 def test_results_are_written_and_compared_with_later_ones(tmp_path: Path) -> None:

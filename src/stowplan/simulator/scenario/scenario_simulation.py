@@ -26,6 +26,7 @@ from stowplan.simulator.scenario.autoscaling import start_autoscaler
 from stowplan.simulator.scenario.churn import ChurnDriver
 from stowplan.simulator.scenario.descheduling import start_descheduler
 from stowplan.simulator.scenario.failures import FailureDriver, PodFailures, request_faults
+from stowplan.simulator.scenario.priority_classes import check_priority_classes
 from stowplan.simulator.scenario.quantities import seconds_of
 from stowplan.simulator.scenario.reading import LoadedScenario, ReadFile, read_file
 from stowplan.simulator.scenario.trace_driver import TraceDriver
@@ -89,6 +90,7 @@ class ScenarioSimulation:
         self._end_is_scheduled = False
         self._cycle = seconds_of(scenario.spec.cycle)
         self._apply_manifests(read)
+        check_priority_classes(scenario, self.simulation.controllers.admission)
         self._add_nodes()
         for workload, driver in zip(scenario.workloads, self.drivers, strict=True):
             self._begin(workload, driver)
