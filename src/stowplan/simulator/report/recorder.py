@@ -126,7 +126,7 @@ class RunRecorder(Observer):
             RecordedEviction(
                 preemptor,
                 victim,
-                node_name,
+                victim.node_name or node_name,  # Groups evict from the whole cluster.
                 workloads.get(preemptor.uid, ""),
                 workloads.get(victim.uid, ""),
                 victim.uid in self._recreated,

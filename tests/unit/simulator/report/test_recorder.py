@@ -33,6 +33,15 @@ def test_evictions_with_the_workloads_of_both() -> None:
     assert (eviction.preemptor.priority, eviction.victim.priority, eviction.node_name) == (1000, 0, "n")
 
 
+def test_victims_of_a_group_left_their_own_nodes() -> None:
+    run = Run(node("n"), pod("p", **asking("1")))
+    info = run.simulation.engine.cluster.nodes.get("n")
+    assert info is not None
+    (running,) = info.pods.values()
+    run.recorder.victim_evicted(running, running, "cluster")
+    assert [each.node_name for each in run.recorder.evictions] == ["n"]
+
+
 def test_a_binding_that_fails_is_what_counts() -> None:
     class Reluctant(Plugin):
         name = "Reluctant"
