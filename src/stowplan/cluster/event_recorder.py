@@ -22,8 +22,8 @@ from stowplan.cluster.writes.api_failures import SUCCESS
 from stowplan.framework import EmitEvent, Pod, RepeatEvent
 
 MAX_QUEUED_EVENTS = 10_000
-REPEATS_PER_SECOND = 50.0
-"""Rate of repeated events, with its burst; kube-scheduler's default limits of all its writes."""
+REPEATS_PER_SECOND = 20.0
+"""Rate of repeated events, beyond the burst. Each costs as much CPU time as a binding."""
 MAX_REPEAT_BURST = 100
 MAX_ATTEMPTS = 12
 RETRY_SECONDS = 10.0
