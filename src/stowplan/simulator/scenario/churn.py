@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
 from typing import NamedTuple
 
+from stowplan import api
 from stowplan.config.errors import Problems
+from stowplan.errors import InputError
 from stowplan.simulator.api_server import StepOrder
 from stowplan.simulator.kubelet import Kubelet, PodLife
 from stowplan.simulator.scaling import RollingUpdate
 from stowplan.simulator.scenario.fields import probability, time_at
-from stowplan.simulator.scenario.schema import ChurnSpec
+from stowplan.simulator.scenario.quantities import time_text
+from stowplan.simulator.scenario.schema import ChurnSpec, RollSpec
 from stowplan.simulator.streams import RandomStreams
+
+_PERCENTAGE = re.compile(r"\d{1,4}%")
 
 
 class CompiledChurn(NamedTuple):
@@ -44,14 +50,28 @@ def compile_churn(spec: ChurnSpec, path: str, problems: Problems) -> CompiledChu
             problems.required(f"{path}.roll.name")
         if spec.roll.kind != "Deployment":
             problems.unsupported(f"{path}.roll.kind", spec.roll.kind, ["Deployment"])
+        _check_limits(spec.roll, f"{path}.roll", problems)
     return CompiledChurn(path.removeprefix("$."), spec, begin + every, every, end)
+
+
+def _check_limits(spec: RollSpec, path: str, problems: Problems) -> None:
+    limits = {"maxUnavailable": spec.max_unavailable, "maxSurge": spec.max_surge}
+    for name, value in limits.items():
+        is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        if not is_number and not (isinstance(value, str) and _PERCENTAGE.fullmatch(value)):
+            problems.add(f"{path}.{name}", "expected a number of pods, or a percentage such as 25%")
+    if all(value in (0, "0%") for value in limits.values()):
+        problems.add(path, "maxUnavailable and maxSurge cannot both be 0")
 
 
 class ChurnDriver:
     """Carries out one churn."""
 
-    def __init__(self, churn: CompiledChurn, streams: RandomStreams, kubelet: Kubelet, start: float) -> None:
+    def __init__(
+        self, churn: CompiledChurn, streams: RandomStreams, kubelet: Kubelet, start: float, source: str
+    ) -> None:
         self._churn = churn
+        self._source = source
         self._streams = streams
         self._kubelet = kubelet
         self._start = start
@@ -72,6 +92,9 @@ class ChurnDriver:
             self._delete()
         elif spec.roll is not None:
             roll = spec.roll
+            if self._kubelet.api_server.get(api.Deployment, roll.name, roll.namespace) is None:
+                text = f"there is no Deployment {roll.namespace}/{roll.name} at {time_text(time)}"
+                raise InputError(f"{self._source}: $.{self._churn.path}.roll: {text}")
             self._update = RollingUpdate(self._kubelet, roll.name, roll.namespace, roll.max_unavailable, roll.max_surge)
             self._update.begin()
         if self._churn.every:

@@ -209,6 +209,7 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
         if name not in _OBJECTIVES:
             problems.unsupported("$.record.slo", name, _OBJECTIVES)
         time_at(bound, f"$.record.slo.{name}", problems, positive=True)
+    _check_churn(spec, problems)
     endless = [
         index
         for index, workload in enumerate(scenario.workloads)
@@ -226,6 +227,14 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
             not each.end < math.inf and each.every for each in scenario.churn
         ):
             problems.add("$.until.time", "Required value: failures or churn never end")
+
+
+def _check_churn(spec: ScenarioSpec, problems: Problems) -> None:
+    """Pods of manifests may name any workload."""
+    known = {"", *(workload.name for workload in spec.workloads)}
+    for index, churn in enumerate(spec.churn):
+        if churn.delete is not None and churn.delete.workload not in known and not spec.manifests:
+            problems.add(f"$.churn[{index}].delete.workload", f'no workload named "{churn.delete.workload}"')
 
 
 def _is_endless(spec: Any, workload: CompiledWorkload) -> bool:

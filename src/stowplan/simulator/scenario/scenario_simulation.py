@@ -83,7 +83,9 @@ class ScenarioSimulation:
         ]
         self._closed = [driver for driver in self.drivers if isinstance(driver, ArrivalDriver) and driver.is_closed]
         self.node_lifecycle = NodeLifecycle(self.kubelet, self.simulation.settle, self._lives.node_event)
-        self._churn = [ChurnDriver(churn, self.streams, self.kubelet, scenario.start) for churn in scenario.churn]
+        self._churn = [
+            ChurnDriver(churn, self.streams, self.kubelet, scenario.start, scenario.source) for churn in scenario.churn
+        ]
         self.kubelet.on_end = self._pod_ended
         self.kubelet.on_running = self._pod_running
         self.jobs.on_job_end = self._job_ended

@@ -165,6 +165,20 @@ MILLION = "must be at most 1,000,000"
 
 
 @pytest.mark.parametrize(
+    ("churn", "line"),
+    [
+        ({"roll": {"name": "a", "maxSurge": -1}}, ".roll.maxSurge: expected a number of pods, or a percentage"),
+        ({"roll": {"name": "a", "maxUnavailable": "x%"}}, ".roll.maxUnavailable: expected a number of pods, or a"),
+        ({"roll": {"name": "a", "maxUnavailable": 0, "maxSurge": "0%"}}, ".roll: maxUnavailable and maxSurge cannot"),
+        ({"delete": {"workload": "x", "count": 1}}, '.delete.workload: no workload named "x"'),
+    ],
+)
+def test_churn_that_could_change_nothing_is_refused(churn: dict[str, Any], line: str) -> None:
+    (found,) = problems(BATCH, churn=[{"at": "10m", **churn}])
+    assert found.startswith(f"s.yaml: $.churn[0]{line}")
+
+
+@pytest.mark.parametrize(
     ("field", "value"),
     [
         ("arrivals", {"every": "1m"}),

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.unit.simulator.scenario.scenarios import load, pod, pool, simulate, workload
 
 from stowplan import api
+from stowplan.errors import InputError
 
 
 def arrivals(name: str = "batch", at: tuple[Any, ...] = (0,), **fields: Any) -> dict[str, Any]:
@@ -144,6 +146,13 @@ def test_a_rolling_update_replaces_all_pods_within_its_limits() -> None:
         assert alive <= 5
         if time > 601:
             assert alive >= 4
+
+
+def test_a_rolling_update_of_no_deployment_is_one_line() -> None:
+    scenario = load(churn=[{"at": "10m", "roll": {"name": "wep"}}])
+    with pytest.raises(InputError) as caught:
+        simulate(scenario)
+    assert str(caught.value) == "scenario.yaml: $.churn[0].roll: there is no Deployment default/wep at 10m00s"
 
 
 def test_a_share_of_pods_is_deleted_again_and_again() -> None:
