@@ -138,6 +138,31 @@ def test_a_recording_without_all_objects_of_the_start_is_marked(
     assert ("the recording is not complete" in replayed.stderr) is not listed
 
 
+def test_a_full_disk_ends_the_command_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reflector that writes ends; the other ones do not go on as if nothing had happened."""
+
+    async def written(server: BindingServer) -> None:
+        async with serving(server.handle) as client:
+            writer = RecordingWriter(file, "test", time.time, 2**20)
+            monkeypatch.setattr(cluster_recording.os, "write", full)
+            try:
+                async with asyncio.timeout(20):
+                    await watch(client.connection, writer, None, writer.listed, lambda: False)
+            finally:
+                writer.close()
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    file = tmp_path / "r.gz"
+    monkeypatch.setattr(cluster_recording, "_COMPRESSION_LEVEL", 0)
+    server = BindingServer()
+    nodes = [node(f"n{number}", "4") for number in range(2000)]
+    monkeypatch.setitem(server.items, "/api/v1/nodes", nodes)
+    with pytest.raises(InputError, match=r"r.gz: No space left on device; the recording is not complete"):
+        asyncio.run(written(server))
+
+
 def recording(tmp_path: Path, *lines: object) -> Path:
     header = {"kind": "StowplanRecording", "version": 1}
     file = tmp_path / "r.gz"

@@ -317,12 +317,17 @@ def test_optuna_finds_the_best_and_is_resumable(tmp_path: Path) -> None:
         ({"scenario": "s.yaml"}, "$.scenario: Required value: a scenario, or a runner"),
         ({"varry": {}}, 'unknown field (did you mean "vary"?)'),
         ({"search": {"optuna": 3}, "minimise": []}, "optuna needs a metric"),
+        ({"search": {"randm": 3}}, "$.search: expected grid, {random: N} or {optuna: N}"),
+        ({"search": {"random": 0}}, "$.search: expected grid, {random: N} or {optuna: N}"),
+        ({"search": {"random": 3, "optuna": 3}}, "$.search: expected grid, {random: N} or {optuna: N}"),
+        ({"search": "all"}, "$.search: expected grid, {random: N} or {optuna: N}"),
     ],
 )
 def test_bad_studies(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(StowplanError) as found:
         study(**fields)
     assert problem in str(found.value)
+    assert "\n" not in str(found.value)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import math
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Meta
 
 from stowplan.config.errors import InvalidConfigurationError, Problems
 from stowplan.config.text import parse
@@ -21,7 +20,7 @@ from stowplan.simulator.scenario.reading import decode_document
 KIND = "Study"
 MAX_SWEEP_RUNS = 1_000_000
 
-Search = dict[Literal["random", "optuna"], Annotated[int, Meta(ge=1)]]
+_SEARCHES = ("random", "optuna")
 
 
 class StudyMetadata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +50,7 @@ class StudySpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     vary: dict[str, list[Any]] = {}
     """Values by path: into the scenario or the parameters, or into the configuration with the prefix `config.`. The
     paths `config` and `plugins` take files and lists of plugins."""
-    search: Literal["grid"] | Search = "grid"
+    search: str | dict[str, int] = "grid"
     """All combinations; or so many random ones; or so many that Optuna chooses."""
     minimise: list[str] = []
     maximise: list[str] = []
@@ -121,12 +120,22 @@ def load_study(source: str) -> Study:
         raise InputError(f"{source}: {os_error_text(problem)}") from problem
 
 
+def _is_search(given: str | dict[str, int]) -> bool:
+    return (
+        isinstance(given, dict)
+        and len(given) == 1
+        and all(name in _SEARCHES and number >= 1 for name, number in given.items())
+    )
+
+
 def read_study(text: bytes, source: str = "study") -> Study:
     value, repeated = parse(text, source, "study")
     problems = Problems(repeated)
     _, spec = decode_document(value, source, StudySpec, KIND, problems)
     if bool(spec.scenario) == bool(spec.runner):
         problems.required("$.scenario", "a scenario, or a runner")
+    if spec.search != "grid" and not _is_search(spec.search):
+        problems.add("$.search", "expected grid, {random: N} or {optuna: N}")
     if spec.seeds == [] or (isinstance(spec.seeds, int) and spec.seeds < 1):
         problems.add("$.seeds", "at least one seed is needed")
     number = math.prod(map(len, spec.vary.values())) * (len(spec.seeds) if isinstance(spec.seeds, list) else spec.seeds)
@@ -134,11 +143,8 @@ def read_study(text: bytes, source: str = "study") -> Study:
         problems.add("$.vary", f"{number:,} runs, at most {MAX_SWEEP_RUNS:,} are possible")
     elif isinstance(spec.seeds, int) and spec.seeds > MAX_SWEEP_RUNS:
         problems.add("$.seeds", f"must be at most {MAX_SWEEP_RUNS:,}")
-    if isinstance(spec.search, dict):
-        if len(spec.search) != 1:
-            problems.add("$.search", "one of random and optuna")
-        elif "optuna" in spec.search and not (spec.minimise or spec.maximise):
-            problems.required("$.minimise", "optuna needs a metric to minimise or maximise")
+    if isinstance(spec.search, dict) and "optuna" in spec.search and not (spec.minimise or spec.maximise):
+        problems.required("$.minimise", "optuna needs a metric to minimise or maximise")
     for path, values in spec.vary.items():
         if not values:
             problems.add(f"$.vary.{path}", "no values")
