@@ -15,7 +15,7 @@ from stowplan.cache.interning import WeakTable
 from stowplan.cache.requests import scheduling_requests
 from stowplan.config.releases import LATEST, Release
 from stowplan.framework import Pod, PodTemplate
-from stowplan.framework.pod import AnnotationKeys, PodDetails
+from stowplan.framework.pod import AnnotationKeys, FirstDetails, PodDetails
 
 PER_REPLICA_LABELS = frozenset(
     {
@@ -168,19 +168,21 @@ class Templates:
 def _shared_details(metadata: api.ObjectMeta, status: api.PodStatus, template: PodTemplate) -> PodDetails:
     """The pod's `details`, with as little as possible that equals those of the template's first pod: they are most of
     the memory."""
+    compared = (
+        status,
+        metadata.labels,
+        metadata.annotations,
+        metadata.owner_references,
+        metadata.generate_name,
+        metadata.finalizers,
+        metadata.deletion_timestamp,
+        metadata.deletion_grace_period_seconds,
+    )
     if template.first_details is None:
-        template.first_details = (metadata, status)
+        template.first_details = FirstDetails(metadata, status, compared)
         return metadata
-    first, first_status = template.first_details
-    if (
-        status == first_status
-        and metadata.labels == first.labels
-        and metadata.annotations == first.annotations
-        and metadata.owner_references == first.owner_references
-        and metadata.generate_name == first.generate_name
-        and metadata.finalizers == first.finalizers
-        and metadata.deletion_timestamp is first.deletion_timestamp is None
-    ):
+    first, first_status, known = template.first_details
+    if compared == known:
         created = metadata.creation_timestamp
         created = first.creation_timestamp if created == first.creation_timestamp else created
         return (metadata.resource_version, created)
@@ -195,7 +197,9 @@ def _volumes_read(volumes: tuple[api.Volume, ...]) -> tuple[api.Volume, ...]:
     """The volumes, without names where no plugin reads the source; those at the end are left out. The others keep their
     positions, to which proposals of explanations refer."""
     count = len(volumes)
-    while count and volumes[count - 1] == api.Volume(name=volumes[count - 1].name):
+    for volume in reversed(volumes):
+        if volume != api.Volume(name=volume.name):
+            break
         count -= 1
     if not count:
         return ()

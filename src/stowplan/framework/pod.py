@@ -37,6 +37,15 @@ PodDetails = ObjectMeta | tuple[ObjectMeta, PodStatus] | tuple[str, str]
 creationTimestamp) of a pod that differs from the first one in nothing else but its identity."""
 
 
+class FirstDetails(NamedTuple):
+    """Metadata and status of a template's first pod. Other pods share parts of them."""
+
+    metadata: ObjectMeta
+    status: PodStatus
+    compared: tuple[object, ...]
+    """The parts that are equal in most pods of a template."""
+
+
 class PodTemplate:
     """Everything that plugins read of a pod except its identity. Interned: the replicas of one controller share one
     instance.
@@ -92,9 +101,8 @@ class PodTemplate:
         """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
         self.large = False
         """Internal: whether the spec is so large that nothing made for it may outlive the pods of the template."""
-        self.first_details: tuple[ObjectMeta, PodStatus] | None = None
-        """Internal: metadata and status of the first pod, where out-of-tree plugins run; other pods share parts of
-        them."""
+        self.first_details: FirstDetails | None = None
+        """Internal: of the first pod, where out-of-tree plugins run."""
         self.derived: dict[Hashable, Any] = {}
         self.footprint: Any = None
         """Internal: the amounts that the cache adds to its columns for each such pod."""
@@ -204,7 +212,7 @@ class Pod:
         if isinstance(details, tuple) and not isinstance(details[0], str):
             return details
         assert self.template.first_details is not None
-        first, status = self.template.first_details
+        first, status, _ = self.template.first_details
         if isinstance(details, ObjectMeta):
             return details, status
         version, created = details
