@@ -25,12 +25,15 @@ MAX_QUEUED_EVENTS = 10_000
 REPEATS_PER_SECOND = 20.0
 """Rate of repeated events, beyond the burst. Each costs as much CPU time as a binding."""
 MAX_REPEAT_BURST = 100
+MAX_HOLD_SECONDS = 5.0
+"""How long an event is held while bindings wait for a connection."""
 MAX_ATTEMPTS = 12
 RETRY_SECONDS = 10.0
 
 _JITTER = 0.25
 _DRAIN_POLL_SECONDS = 0.005
 _DEFERRED_POLL_SECONDS = 0.2
+_HOLD_POLL_SECONDS = 0.02
 _SCHEDULED = "Scheduled"
 
 log = logs.get(__name__)
@@ -39,10 +42,13 @@ log = logs.get(__name__)
 class EventRecorder:
     """Sends events through a writer of its own, so that bindings do not wait for them.
 
-    Callers never block: if the queue is full, the oldest event is dropped. Events that repeat one about the same
-    object, and their counts, are limited to a rate: in a full cluster each pod that ends leads to a failed attempt of
-    every pending pod, and the API server needs time for bindings. The latest event of an object replaces a deferred
-    one; the oldest deferred one is dropped where there are too many.
+    Callers never block: if the queue is full, the oldest event is dropped. While bindings wait for a connection, the
+    API server is busy, and events are held for some seconds: a pod starts when it is bound, and an event that costs the
+    server as much as a binding can follow.
+
+    Events that repeat one about the same object, and their counts, are limited to a rate: in a full cluster each pod
+    that ends leads to a failed attempt of every pending pod, and the API server needs time for bindings. The latest
+    event of an object replaces a deferred one; the oldest deferred one is dropped where there are too many.
     """
 
     def __init__(
@@ -58,8 +64,14 @@ class EventRecorder:
         rng: random.Random | None = None,
         repeats_per_second: float = REPEATS_PER_SECOND,
         max_repeat_burst: int = MAX_REPEAT_BURST,
+        bindings_wait: Callable[[], bool] = lambda: False,
+        max_hold_seconds: float = MAX_HOLD_SECONDS,
     ) -> None:
+        """`bindings_wait` returns whether bindings are queued."""
         self._writer = writer
+        self._bindings_wait = bindings_wait
+        self._max_hold_seconds = max_hold_seconds
+        self._hold_timer: asyncio.TimerHandle | None = None
         self._version_of = version_of
         self._hostname = hostname or socket.gethostname()
         self._clock = clock
@@ -121,10 +133,12 @@ class EventRecorder:
     async def drain(self, timeout: float) -> bool:
         """Wait for queued events, then close the writer. Returns whether all were written in time."""
         deadline = self._loop.time() + timeout
+        self._max_hold_seconds = 0.0
+        self._pump()
         while (self._waiting or self._sent) and self._loop.time() < deadline:
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
         finished = not self._waiting
-        for timer in (self._series_timer, self._deferred_timer):
+        for timer in (self._series_timer, self._deferred_timer, self._hold_timer):
             if timer is not None:
                 timer.cancel()
         return await self._writer.drain(max(deadline - self._loop.time(), 0.0)) and finished
@@ -189,13 +203,27 @@ class EventRecorder:
             self._drop(oldest, "Too many events are queued, dropping the oldest", "QueueFull")
             if oldest is request:
                 return
+        request.queued_at = self._loop.time()
         self._waiting.append(request)
         self._pump()
 
     def _pump(self) -> None:
         while self._waiting and self._sent < self._max_in_flight:
+            if self._bindings_wait() and self._may_hold():
+                if self._hold_timer is None:
+                    self._hold_timer = self._loop.call_later(_HOLD_POLL_SECONDS, self._end_hold)
+                return
             self._sent += 1
             self._writer.submit(self._waiting.popleft())
+
+    def _may_hold(self) -> bool:
+        """Whether the first event can wait longer."""
+        age = self._loop.time() - self._waiting[0].queued_at
+        return age < self._max_hold_seconds and len(self._waiting) * 2 < self._max_queued
+
+    def _end_hold(self) -> None:
+        self._hold_timer = None
+        self._pump()
 
     def _report(self, series: Series) -> None:
         """Send the count of a series, as soon as the limit allows it."""
@@ -294,7 +322,7 @@ class EventRecorder:
 
 
 class _EventRequest(WriteRequest):
-    __slots__ = ("_recorder", "attempts", "series")
+    __slots__ = ("_recorder", "attempts", "queued_at", "series")
 
     accept = protobuf.MEDIA_TYPE
 
@@ -303,6 +331,7 @@ class _EventRequest(WriteRequest):
         self._recorder = recorder
         self.series = series
         self.attempts = 0
+        self.queued_at = 0.0
 
     def replied(self, status: int, body: bytes) -> None:
         self._recorder.replied(self, status, body)

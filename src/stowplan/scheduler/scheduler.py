@@ -173,7 +173,9 @@ class Scheduler:
         writer = self._writer(self._limiter)
         # Events have connections and a rate limit of their own, as in kube-scheduler: they never delay a binding.
         event_writer = self._writer(self._make_limiter())
-        recorder = EventRecorder(event_writer, version_of=self.engine.resource_version)
+        recorder = EventRecorder(
+            event_writer, version_of=self.engine.resource_version, bindings_wait=lambda: writer.lacks_connections
+        )
         caller = PluginCaller(loop, settings.options.plugin_call_timeout)
         scheduling_loop = self._scheduling_loop = SchedulingLoop(
             self.engine,

@@ -240,6 +240,57 @@ def test_events_that_wait_for_a_server_that_is_gone_are_bounded_too() -> None:
     run(steps())
 
 
+def test_events_are_held_while_bindings_wait_for_connections() -> None:
+    waiting = True
+
+    async def steps() -> None:
+        nonlocal waiting
+        async with recording(bindings_wait=lambda: waiting) as (recorder, server):
+            recorder.emit(bound(make_pod("web")))
+            await asyncio.sleep(0.1)
+            assert not server.asked
+            waiting = False
+            await asyncio.sleep(0.1)
+            assert len(server.asked) == 1
+
+    run(steps())
+
+
+def test_events_are_held_for_a_limited_time() -> None:
+    async def steps() -> None:
+        async with recording(bindings_wait=lambda: True, max_hold_seconds=0.1) as (recorder, server):
+            recorder.emit(bound(make_pod("web")))
+            await asyncio.sleep(0.05)
+            recorder.emit(bound(make_pod("db")))
+            assert not server.asked
+            await asyncio.sleep(0.3)
+            assert len(server.asked) == 2
+
+    run(steps())
+
+
+def test_no_more_than_half_a_queue_of_events_is_held() -> None:
+    async def steps() -> None:
+        async with recording(bindings_wait=lambda: True, max_queued=8) as (recorder, server):
+            for number in range(6):
+                recorder.emit(bound(make_pod(f"web-{number}")))
+            await asyncio.sleep(0.1)
+            assert len(server.asked) == 3
+            assert recorder.dropped == 0
+
+    run(steps())
+
+
+def test_draining_ends_the_hold() -> None:
+    async def steps() -> None:
+        async with recording(bindings_wait=lambda: True) as (recorder, server):
+            recorder.emit(bound(make_pod("web")))
+            assert await recorder.drain(1)
+            assert len(server.asked) == 1
+
+    run(steps())
+
+
 def test_repetitions_are_limited_to_a_rate_and_the_latest_one_is_written() -> None:
     pods = [make_pod(f"p{number}") for number in range(4)]
     version = "1"

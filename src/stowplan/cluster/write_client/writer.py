@@ -116,6 +116,11 @@ class Writer:
         """Requests that are queued or wait for a retry."""
         return len(self._queue) + len(self._delayed)
 
+    @property
+    def lacks_connections(self) -> bool:
+        """Whether requests are queued for another reason than the rate limit: the server is busy with earlier ones."""
+        return bool(self._queue) and self._token_timer is None
+
     def submit(self, request: WriteRequest, delay: float = 0.0) -> None:
         """Send a request, after `delay` seconds. Its outcome is a call of its methods, never before this returns."""
         self.outstanding += 1

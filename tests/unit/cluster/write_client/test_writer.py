@@ -447,6 +447,25 @@ def test_the_rate_is_kept() -> None:
     run(steps())
 
 
+def test_requests_behind_the_rate_limit_do_not_lack_connections() -> None:
+    async def steps() -> None:
+        held: list[Received] = []
+        async with serving(held.append) as server:
+            busy = Writer(server.connection(), connections=1)
+            limited = Writer(server.connection(), limiter=TokenBucket(1, 1, asyncio.get_running_loop().time))
+            for writer in (busy, limited):
+                for _ in range(2):
+                    writer.submit(Call())
+            while len(held) < 2:
+                await asyncio.sleep(0)
+            assert busy.waiting == limited.waiting == 1
+            assert (busy.lacks_connections, limited.lacks_connections) == (True, False)
+            busy.close()
+            limited.close()
+
+    run(steps())
+
+
 def test_leadership_is_asked_for_at_the_last_moment() -> None:
     leads = True
 
