@@ -67,7 +67,7 @@ class EventRecorder:
         bindings_wait: Callable[[], bool] = lambda: False,
         max_hold_seconds: float = MAX_HOLD_SECONDS,
     ) -> None:
-        """`bindings_wait` returns whether bindings are queued."""
+        """`bindings_wait` returns whether bindings, or patches in the same queue, wait for a connection."""
         self._writer = writer
         self._bindings_wait = bindings_wait
         self._max_hold_seconds = max_hold_seconds
