@@ -51,6 +51,8 @@ class Templates:
         """Grows when a selector begins to read labels that existing templates leave out."""
         self._latest = _NONE_LATEST
         """Replicas come one after another."""
+        self._repeated = True
+        """Whether the latest template was that of the pod before as well. Otherwise a comparison is mostly in vain."""
         self._annotation_keys: AnnotationKeys = frozenset()
         """Keys of the annotations that are part of templates."""
         self._serves_plugins = False
@@ -133,8 +135,9 @@ class Templates:
         owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
         declared = self._declared(annotations) if self._annotation_keys else _NO_ANNOTATIONS
         parts = (spec, labels, namespace, owner, claims, declared)
-        if parts == self._latest[0]:  # Takes half the time of making a key.
-            return self._latest[1]
+        latest = self._latest
+        if self._repeated and parts == latest[0]:  # Takes half the time of making a key.
+            return latest[1]
         key = _encode(parts)
         large = len(key) > LARGE_TEMPLATE_BYTES
         if large:
@@ -151,6 +154,7 @@ class Templates:
             if self._annotation_keys:
                 template.annotations, template.annotation_keys = MappingProxyType(declared), self._annotation_keys
             self._known.put(key, template)
+        self._repeated = template is latest[1]
         self._latest = (parts, template)
         return template
 

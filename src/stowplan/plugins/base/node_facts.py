@@ -70,18 +70,15 @@ class NodeFacts(KeptBySlot[None]):
         if not cpu or not memory:
             self.repair_many(np.array([slot]))
             return
+        free_cpus, free_memories, memory_bases, cpu_bases, memory_halves, cpu_halves, balances = self._changing
+        free_cpus[slot] = cpu - used_cpu if pods[slot] < allowed[slot] else nan
+        free_memories[slot] = memory - used_memory
+        memory_bases[slot] = 100 * (memory - filled_memories[slot])
+        cpu_bases[slot] = 100 * (cpu - filled_cpus[slot])
+        memory_halves[slot] = used_memory / -2
+        cpu_halves[slot] = used_cpu / -2
         difference = abs(min(used_cpu / cpu, 1.0) - min(used_memory / memory, 1.0)) / 2
-        facts = (
-            cpu - used_cpu if pods[slot] < allowed[slot] else nan,
-            memory - used_memory,
-            100 * (memory - filled_memories[slot]),
-            100 * (cpu - filled_cpus[slot]),
-            used_memory / -2,
-            used_cpu / -2,
-            150 - int((1 - difference) * 100),
-        )
-        for view, fact in zip(self._changing, facts, strict=True):
-            view[slot] = fact
+        balances[slot] = 150 - int((1 - difference) * 100)
 
     def repair_many(self, slots: fwk.Slots, context: None = None) -> None:
         """Computes the terms of some nodes. For a node without cpu or memory some terms are meaningless."""
