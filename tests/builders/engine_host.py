@@ -21,7 +21,8 @@ from stowplan.framework import Bind, Call, EmitEvent, Failure, Instruction, Patc
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.simulator.api_server import ApiServer, ObjectChange
-from stowplan.simulator.simulation import VirtualClock, call
+from stowplan.simulator.clock import VirtualClock
+from stowplan.simulator.simulation import call
 
 NOW = 1_000_000.0
 

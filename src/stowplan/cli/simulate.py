@@ -189,13 +189,6 @@ def simulate(
     --from-cluster and -f: pods of the manifests; a Scenario: without expectations) or were not created, 2 the input is
     invalid, or the cluster cannot be read, 4 a plugin has a bug, or an expectation of a Scenario does not hold.
     """
-    from stowplan.cli.profiles import load_config
-    from stowplan.cli.state import ClusterLogin, RunOptions, StateOptions, effective_release, open_state
-    from stowplan.simulator.input import InputOptions
-    from stowplan.simulator.report.changed_since_snapshot import changed_pods
-    from stowplan.simulator.report.tables import TableStyle
-    from stowplan.simulator.timeline import RunTimeline
-
     if is_scenario(names, or_stdin=True):
         unused = {
             "--sample": sample,
@@ -212,6 +205,14 @@ def simulate(
         given = click.get_current_context().get_parameter_source("seed") == ParameterSource.COMMANDLINE
         run_file(names[0], seed if given else None, config_file, plugins, output, out, everything)
         return
+
+    from stowplan.cli.profiles import load_config
+    from stowplan.cli.state import ClusterLogin, RunOptions, StateOptions, effective_release, open_state
+    from stowplan.simulator.input import InputOptions
+    from stowplan.simulator.report.changed_since_snapshot import changed_pods
+    from stowplan.simulator.report.tables import TableStyle
+    from stowplan.simulator.timeline import RunTimeline
+
     if any(is_scenario((name,)) for name in names):
         raise click.UsageError("A Scenario is the only FILE; it names manifests in 'manifests'.")
     if output == "junit" or out:

@@ -28,6 +28,7 @@ from stowplan.insight.insight import Insight
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
 from stowplan.simulator.admission import DEFAULT_NAMESPACE
+from stowplan.simulator.clock import EPOCH
 from stowplan.simulator.custom_workload import CustomWorkload
 from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.identity import timestamp
@@ -37,7 +38,7 @@ from stowplan.simulator.load import populate
 from stowplan.simulator.not_created import not_created_pods
 from stowplan.simulator.pod_status import is_finished
 from stowplan.simulator.report.recorder import Examine, RunRecorder
-from stowplan.simulator.simulation import EPOCH, Simulation
+from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.source_manifests import SourceManifests
 from stowplan.simulator.timeline import RunTimeline
 

@@ -13,7 +13,7 @@ from stowplan.insight.placed import explain_decided
 from stowplan.insight.slices import Slices
 from stowplan.insight.workloads import WorkloadReference
 from stowplan.runtime import Decision
-from stowplan.simulator.simulation import EPOCH
+from stowplan.simulator.clock import EPOCH
 from stowplan.simulator.timeline import RunTimeline
 from stowplan.web.history import HistoryRing
 from stowplan.web.owner import Owner

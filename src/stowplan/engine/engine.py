@@ -229,8 +229,10 @@ class Engine:
 
     def next_deadline(self) -> float | None:
         """When `tick` has something to do next, if nothing else happens."""
-        deadlines = (self._state.timers.next_deadline(), self._state.queue.next_deadline())
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        timer, queue = self._state.timers.next_deadline(), self._state.queue.next_deadline()
+        if timer is None or queue is None:
+            return queue if timer is None else timer
+        return min(timer, queue)
 
     @property
     def waits_for_time(self) -> bool:

@@ -24,9 +24,9 @@ from stowplan.library.run import Run, start_run
 from stowplan.library.settings import Settings
 from stowplan.library.sources import Layer, Manifests, layer_of, live_objects, read_layers, read_live, read_snapshot
 from stowplan.runtime import Factory
+from stowplan.simulator.clock import EPOCH
 from stowplan.simulator.identity import timestamp
 from stowplan.simulator.input import Input, InputOptions
-from stowplan.simulator.simulation import EPOCH
 from stowplan.simulator.what_if.answer import WhatIfQuestion
 from stowplan.simulator.what_if.records import WhatIfAnswer
 from stowplan.simulator.workloads import pod_spec_of

@@ -71,5 +71,7 @@ class BackoffQueue:
 
     def next_completion(self) -> float:
         """When the next backoff ends; infinite without any pod."""
-        heads = (self.rejected.peek(), self.failed.peek())
-        return min((self.expiration(info) + 1 for info in heads if info is not None), default=inf)
+        rejected, failed = self.rejected.peek(), self.failed.peek()
+        if rejected is None and failed is None:  # Asked for at every step of a simulation.
+            return inf
+        return min(self.expiration(info) + 1 for info in (rejected, failed) if info is not None)

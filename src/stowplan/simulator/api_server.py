@@ -68,6 +68,8 @@ class ApiServer:
         self._stores = Stores()
         self._changes: list[ObjectChange] = []
         self._revision = 0
+        self._latest: ApiObject | None = None
+        """The object that was stored last, unless one was removed since."""
         self._stamped = (-1.0, "")
         """The latest time that was written, and its text."""
         self._incarnations: dict[tuple[type, str], int] = {}
@@ -90,6 +92,10 @@ class ApiServer:
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
         return self._stores.of(kind).get(name, namespace)
+
+    def is_current(self, item: ApiObject) -> bool:
+        """Whether this is the stored state of the object."""
+        return item is self._latest or self.get(type(item), item.metadata.name, item.metadata.namespace) is item
 
     def all(self, kind: type[T]) -> Iterable[T]:
         return self._stores.of(kind)
@@ -191,7 +197,7 @@ class ApiServer:
 
     def at(self, when: float, step: Callable[[], None], order: StepOrder = StepOrder.NODE) -> None:
         """Schedule a step."""
-        heapq.heappush(self._steps, (when, order.value, next(self._numbers), step))
+        heapq.heappush(self._steps, (when, order, next(self._numbers), step))
 
     def next_deadline(self) -> float | None:
         """When the next step is due."""
@@ -218,6 +224,7 @@ class ApiServer:
         self._revision += 1
         metadata = replace(metadata, uid=uid, creation_timestamp=created, resource_version=str(self._revision))
         stored: T = replace(item, metadata=metadata)  # type: ignore[type-var]
+        self._latest = stored  # Before the listeners, which may store a later state.
         store.put(stored)
         if old is None:
             self._note_owner(stored)
@@ -231,6 +238,7 @@ class ApiServer:
     def _remove(self, item: ApiObject) -> None:
         kind, key = type(item), key_of(item.metadata)
         self.version += 1
+        self._latest = None
         self._stores.of(kind).remove(key)
         self._note_incarnation(kind, key)
         if (owner := controller_of(item)) is not None:

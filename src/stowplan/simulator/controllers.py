@@ -43,10 +43,7 @@ class Controllers:
     def react(self, change: ObjectChange) -> None:
         """Run the controllers for a change. Changes that a later one has replaced are skipped."""
         item = change.item
-        if (
-            not change.removed
-            and self._api_server.get(type(item), item.metadata.name, item.metadata.namespace) is not item
-        ):
+        if not change.removed and not self._api_server.is_current(item):
             return
         for handle in self._handlers.get(type(item), ()):
             handle(change)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.simulator.api_server import ApiServer, controller_of
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.kubelet import FAILED, SUCCEEDED, Kubelet, PodLife
 from stowplan.simulator.workloads.jobs import INDEX_ANNOTATION, is_finished
 
@@ -68,7 +69,9 @@ class JobCompletion:
         self.backoff_limits.pop(key, None)
         self._kubelet.forget(f"Job/{key}")
         stored = self._api_server.put(job)
-        self._api_server.at(round(self._api_server.clock() + self._ttl, 6), partial(self._api_server.finish, stored))
+        self._api_server.at(
+            to_microseconds(self._api_server.clock() + self._ttl), partial(self._api_server.finish, stored)
+        )
         self.on_job_end(stored, outcome)
 
 

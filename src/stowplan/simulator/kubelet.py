@@ -20,6 +20,7 @@ from stowplan import api
 from stowplan.config.duration import Duration
 from stowplan.framework import Status
 from stowplan.simulator.api_server import ApiServer, StepOrder, controller_of
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.pod_status import with_condition
 
 WORKLOAD = "simulation.stowplan/workload"
@@ -265,7 +266,7 @@ class Kubelet:
             self._at(deadline, partial(self._finish, life, now, FAILED))
 
     def _at(self, delay: float, step: Callable[[], None]) -> None:
-        self.api_server.at(round(self.api_server.clock() + delay, 6), step, StepOrder.COMPLETION)
+        self.api_server.at(to_microseconds(self.api_server.clock() + delay), step, StepOrder.COMPLETION)
 
     def _interrupt(self, life: PodLife) -> None:
         """The pod's run ends before its work does."""
@@ -282,15 +283,17 @@ class Kubelet:
         if life.ended is not None or life.running_since != since:
             return
         life.outcome = outcome
-        pod = self.api_server.get(api.Pod, life.pod.metadata.name, life.pod.metadata.namespace)
-        assert pod is not None, "a pod that runs exists"
         if self._ttl:
+            pod = self.api_server.get(api.Pod, life.pod.metadata.name, life.pod.metadata.namespace)
+            assert pod is not None, "a pod that runs exists"
             self._end(life)
             phase = "Succeeded" if outcome == SUCCEEDED else "Failed"
             stored = self.api_server.put(replace(pod, status=replace(pod.status, phase=phase)))
-            self.api_server.at(round(self.api_server.clock() + self._ttl, 6), partial(self.api_server.finish, stored))
+            self.api_server.at(
+                to_microseconds(self.api_server.clock() + self._ttl), partial(self.api_server.finish, stored)
+            )
         else:
-            self.api_server.finish(pod)
+            self.api_server.finish(life.pod)
 
     def _gone(self, life: PodLife) -> None:
         """The pod was removed from the API server."""

@@ -20,6 +20,7 @@ from stowplan.api.quantity import canonical, parse
 from stowplan.api.selectors import compile_label_selector
 from stowplan.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerates
 from stowplan.simulator.api_server import ApiServer, StepOrder, controller_of
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.kubelet import Kubelet
 
 NODE_MONITOR_GRACE_SECONDS = 50.0
@@ -179,7 +180,7 @@ class NodeLifecycle:
         self._failures.pop(name, None)
 
     def _at(self, delay: float, step: Callable[[], None]) -> None:
-        self._server.at(round(self._server.clock() + delay, 6), step, StepOrder.NODE)
+        self._server.at(to_microseconds(self._server.clock() + delay), step, StepOrder.NODE)
 
 
 def is_daemon(pod: api.Pod) -> bool:

@@ -18,26 +18,12 @@ from stowplan.framework.extender import CallExtender, Extender
 from stowplan.framework.safe_text import raised
 from stowplan.runtime import Registry
 from stowplan.simulator.api_server import ApiServer
+from stowplan.simulator.clock import EPOCH, VirtualClock
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.faults import Delayed, Faults
 
-EPOCH = 1_767_225_600.0
-"""2026-01-01T00:00:00Z, the default start of simulated time."""
-
 _MAX_IDLE_ATTEMPTS_PER_POD = 3
 """Attempts per pending pod, on average, before a run ends without progress; changes of statuses do not count."""
-
-
-class VirtualClock:
-    """A clock that advances only when it is set."""
-
-    __slots__ = ("now",)
-
-    def __init__(self, now: float = EPOCH) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Simulation:

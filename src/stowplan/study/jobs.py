@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stowplan.simulator.api_server import controller_of
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.kubelet import FAILED, SUCCEEDED, PodLife
 from stowplan.study.pod_requests import REQUEST_COLUMNS, RequestBook
 from stowplan.study.table import ResultTable
@@ -76,18 +77,20 @@ class JobBook:
         job = self._open.pop(name)
         pod = job.life.pod
         self.requests.append(self._requests.of(pod).row)
-        submitted, started = round(job.submitted - self._start, 6), job.started
+        submitted, started = to_microseconds(job.submitted - self._start), job.started
         done = outcome == SUCCEEDED and job.ended is not None
-        jct = round(job.ended - job.submitted, 6) if done and job.ended is not None else None
+        jct = to_microseconds(job.ended - job.submitted) if done and job.ended is not None else None
         self.table.append(
             (
                 name, job.life.workload, job.life.tenant, pod.spec.priority or 0, job.pods,
-                submitted,
-                submitted if started == job.submitted else None if started is None else round(started - self._start, 6),
-                None if job.ended is None else round(job.ended - self._start, 6),
-                round(job.work, 6), jct, None if jct is None or not job.work else round(jct / job.work, 6), outcome,
+                submitted, submitted if started == job.submitted else self._since_start(started),
+                self._since_start(job.ended), to_microseconds(job.work), jct,
+                None if jct is None or not job.work else round(jct / job.work, 6), outcome,
             )
         )  # fmt: skip
+
+    def _since_start(self, time: float | None) -> float | None:
+        return None if time is None else to_microseconds(time - self._start)
 
     def close(self) -> None:
         """Write the jobs that have not ended; pods without an end are `service`."""

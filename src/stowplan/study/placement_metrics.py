@@ -40,6 +40,8 @@ class _WantedAmounts(NamedTuple):
     amounts: Amounts
     some: NDArray[np.bool_]
     """Whether they request some."""
+    everyone: bool
+    """Whether all of them do."""
 
 
 class RequestClasses:
@@ -76,19 +78,23 @@ class RequestClasses:
         for name, amounts in free.items():
             fits &= amounts >= wanted[name].amounts
         counts = np.array([count for _, count in frequent], dtype=np.float64)
-        pods = float(counts.sum())
+        pods = sum(count for _, count in frequent)
+        fitting = counts @ fits
         found = {}
         for name, amounts in free.items():
-            usable = (fits & wanted[name].some) @ amounts
+            column = wanted[name]
+            users = fitting if column.everyone else counts @ (fits & column.some)
             whole = float(np.add.reduce(amounts)) * pods
-            found[name] = 1 - float(usable @ counts) / whole if whole else 0.0
+            found[name] = 1 - float(users @ amounts) / whole if whole else 0.0
         return found
 
     def _wanted(self, classes: list[_RequestClass], names: tuple[str, ...]) -> dict[str, _WantedAmounts]:
         """By resource, as columns; made when the order of the classes has changed."""
         if self._latest[:2] != (classes, names):
             columns = {name: np.array([[dict(each).get(name, 0)] for each in classes], np.float64) for name in names}
-            found = {name: _WantedAmounts(column, column > 0) for name, column in columns.items()}
+            found = {
+                name: _WantedAmounts(column, column > 0, bool((column > 0).all())) for name, column in columns.items()
+            }
             self._latest = classes, names, found
         return self._latest[2]
 

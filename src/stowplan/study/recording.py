@@ -10,6 +10,7 @@ from stowplan.engine import Observer
 from stowplan.framework import Pod, QueuedPodInfo, Status
 from stowplan.framework.decision_record import DecisionRecord
 from stowplan.runtime import Decision
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.kubelet import EVICTED, LOST, PREEMPTED, Kubelet, LifeObserver, PodLife
 from stowplan.simulator.scenario import LoadedScenario
 from stowplan.simulator.scenario.pools import POOL_LABEL, ZONE_LABEL
@@ -195,7 +196,7 @@ class RunRecording(Observer, LifeObserver):
 
     def _write_pod(self, life: PodLife) -> None:
         pod, start, bound, created, first = life.pod, self._start, life.bound, life.created, life.first_attempt
-        submitted = round(created - start, 6)  # which many pods share with the times up to `running`
+        submitted = to_microseconds(created - start)  # which many pods share with the times up to `running`
         reason = "" if bound is not None or life.reason is None else life.reason.message
         self.pods.append(
             (
@@ -204,8 +205,8 @@ class RunRecording(Observer, LifeObserver):
                 submitted if bound == created else _since(bound, start),
                 submitted if life.running == created else _since(life.running, start),
                 _since(life.ended, start), life.node, life.outcome, life.attempts,
-                int(life.outcome == PREEMPTED), round(life.lost, 6),
-                None if bound is None else round(bound - created, 6), life.work.seconds,
+                int(life.outcome == PREEMPTED), to_microseconds(life.lost),
+                None if bound is None else to_microseconds(bound - created), life.work.seconds,
                 *self.requests.of(pod).row, life.cause, reason,
             )
         )  # fmt: skip
@@ -269,7 +270,8 @@ class RunRecording(Observer, LifeObserver):
             (
                 node.metadata.name, labels.get(POOL_LABEL, ""), labels.get(ZONE_LABEL, ""), _since(book.added, start),
                 _since(book.ready, start), _since(now, start) if removed else None, book.price,
-                amounts.get("cpu", 0), amounts.get("memory", 0), gpu_milli(amounts), round(book.busy, 6), book.pods,
+                amounts.get("cpu", 0), amounts.get("memory", 0), gpu_milli(amounts), to_microseconds(book.busy),
+                book.pods,
             )
         )  # fmt: skip
 
@@ -294,7 +296,7 @@ def _name(pod: api.Pod) -> str:
 
 
 def _since(time: float | None, start: float) -> float | None:
-    return None if time is None else round(time - start, 6)
+    return None if time is None else to_microseconds(time - start)
 
 
 def _is_ready(node: api.Node) -> bool:

@@ -15,6 +15,7 @@ from stowplan.errors import InputError
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.runtime.gc_tuning import GC_THRESHOLDS
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.scenario import LoadedScenario, ScenarioSimulation
 from stowplan.simulator.scenario.quantities import seconds_of
 from stowplan.simulator.scenario.reading import read_file
@@ -118,7 +119,7 @@ class LiveRun:
             self.seed,
             scenario.digest(self.seed),
             scenario.spec.start,
-            round(end, 6),
+            to_microseconds(end),
             self._config_name,
             tuple(values),
             tables,

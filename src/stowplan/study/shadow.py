@@ -15,6 +15,7 @@ from stowplan import api
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.engine import Engine
 from stowplan.runtime import Registry
+from stowplan.simulator.clock import to_microseconds
 
 SAME, TIE, ELSEWHERE, WAITS, CHANGED = "same", "tie", "elsewhere", "waits", "state changed"
 _FINISHED = ("Succeeded", "Failed")
@@ -92,5 +93,5 @@ class Shadow:
         self.counts[verdict] += 1
         if verdict not in (SAME, TIE):
             self.decisions.append(
-                ShadowDecision(round(self._clock(), 6), pod.key, bound, chosen, verdict, points, message)
+                ShadowDecision(to_microseconds(self._clock()), pod.key, bound, chosen, verdict, points, message)
             )

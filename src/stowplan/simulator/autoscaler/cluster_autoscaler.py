@@ -15,6 +15,7 @@ from stowplan.simulator.api_server import StepOrder
 from stowplan.simulator.autoscaler.estimator import Estimator, NodePacking
 from stowplan.simulator.autoscaler.movable import by_use, movable_pods, utilisation
 from stowplan.simulator.autoscaler.node_groups import NodeGroup, NodeGroups
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.simulation import Simulation
 
 EXPANDERS = ("random", "most-pods", "least-waste", "least-nodes", "price", "priority")
@@ -72,7 +73,7 @@ class ClusterAutoscaler:
 
     def _schedule(self) -> None:
         server = self._simulation.api_server
-        server.at(round(server.clock() + self._settings.scan_interval, 6), self._scan, StepOrder.AUTOSCALER)
+        server.at(to_microseconds(server.clock() + self._settings.scan_interval), self._scan, StepOrder.AUTOSCALER)
 
     def _scan(self) -> None:
         self._schedule()

@@ -19,6 +19,7 @@ from stowplan.simulator.api_server import StepOrder
 from stowplan.simulator.autoscaler.estimator import Estimator
 from stowplan.simulator.autoscaler.movable import by_use, disruptable_pods
 from stowplan.simulator.autoscaler.node_groups import NodeGroup, NodeGroups
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.simulation import Simulation
 
 CONSOLIDATION_POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized")
@@ -62,7 +63,7 @@ class Karpenter:
 
     def _at(self, delay: float, step: Callable[[], None]) -> None:
         server = self._simulation.api_server
-        server.at(round(server.clock() + delay, 6), step, StepOrder.AUTOSCALER)
+        server.at(to_microseconds(server.clock() + delay), step, StepOrder.AUTOSCALER)
 
     # Provisioning
     def _poll(self) -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.api.tolerations import NO_SCHEDULE
 from stowplan.simulator.api_server import ApiServer, StepOrder
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.node_lifecycle import NodeLifecycle
 
 NOT_READY = api.Taint(key="node.kubernetes.io/not-ready", effect=NO_SCHEDULE)
@@ -154,4 +155,4 @@ class NodeGroups:
             self.server.delete(node)
 
     def _at(self, delay: float, step: Callable[[], None]) -> None:
-        self.server.at(round(self.server.clock() + delay, 6), step, StepOrder.NODE)
+        self.server.at(to_microseconds(self.server.clock() + delay), step, StepOrder.NODE)

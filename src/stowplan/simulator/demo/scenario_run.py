@@ -13,11 +13,12 @@ from stowplan import api
 from stowplan.config import KubeSchedulerConfiguration, default_configuration
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Registry
+from stowplan.simulator.clock import EPOCH
 from stowplan.simulator.demo.scenario import DemoScenario, Finish, ScenarioStep, manifest_text
 from stowplan.simulator.input import InputOptions, Origin, read_input
 from stowplan.simulator.load import populate
 from stowplan.simulator.report import RunRecorder
-from stowplan.simulator.simulation import EPOCH, Simulation
+from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.watch import WatchedRun
 
 _GRACE_SECONDS = 1.0

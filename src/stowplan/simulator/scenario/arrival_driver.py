@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.job_completion import JobCompletion
 from stowplan.simulator.kubelet import Kubelet, PodLife, Work
@@ -107,7 +108,7 @@ class ArrivalDriver:
         self.exhausted = True
 
     def _at(self, time: float, step: Any) -> None:
-        self._kubelet.api_server.at(round(self._start + time, 6), step, StepOrder.ARRIVAL)
+        self._kubelet.api_server.at(to_microseconds(self._start + time), step, StepOrder.ARRIVAL)
 
     def _arrive_next(self, arrival: ArrivalTime) -> None:
         self._arrive(arrival)

@@ -11,6 +11,7 @@ from stowplan import api
 from stowplan.config.errors import Problems
 from stowplan.errors import InputError
 from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.kubelet import Kubelet, PodLife
 from stowplan.simulator.scaling import RollingUpdate
 from stowplan.simulator.scenario.fields import probability, time_at
@@ -83,7 +84,7 @@ class ChurnDriver:
 
     def _at(self, time: float) -> None:
         if time <= self._churn.end:
-            self._kubelet.api_server.at(round(self._start + time, 6), partial(self._run, time), StepOrder.NODE)
+            self._kubelet.api_server.at(to_microseconds(self._start + time), partial(self._run, time), StepOrder.NODE)
 
     def _run(self, time: float) -> None:
         self._number += 1

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from stowplan.config.errors import Problems
 from stowplan.simulator.api_server import ApiServer, StepOrder
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.descheduler import Descheduler, DeschedulerSettings, NodeUtilization, Percentages
 from stowplan.simulator.scenario.fields import object_count, time_at
 from stowplan.simulator.scenario.schema import DeschedulerSpec, HighNodeUtilizationSpec, LowNodeUtilizationSpec
@@ -91,7 +92,7 @@ def start_descheduler(compiled: CompiledDescheduler, descheduler: Descheduler, s
 
     def schedule(time: float) -> None:
         if time <= compiled.end:
-            server.at(round(start + time, 6), partial(run, time), StepOrder.NODE)
+            server.at(to_microseconds(start + time), partial(run, time), StepOrder.NODE)
 
     def run(time: float) -> None:
         descheduler.run()

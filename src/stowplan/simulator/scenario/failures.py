@@ -13,6 +13,7 @@ from stowplan import api
 from stowplan.config.errors import Problems
 from stowplan.framework.instructions import Bind, Request
 from stowplan.simulator.api_server import ApiServer, StepOrder
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.faults import Fault, Faults, bind_conflict, lost_answer, lost_request
 from stowplan.simulator.kubelet import Work
 from stowplan.simulator.node_lifecycle import NodeLifecycle
@@ -119,7 +120,7 @@ class FailureDriver:
     def begin(self) -> None:
         """Schedule the failure, or the first one of each node, also of nodes that come later."""
         if self._failure.at is not None:
-            self._server.at(round(self._start + self._failure.at, 6), self._fail_chosen, StepOrder.NODE)
+            self._server.at(to_microseconds(self._start + self._failure.at), self._fail_chosen, StepOrder.NODE)
             return
         for node in self._server.all(api.Node):
             self._arm(node)
@@ -163,7 +164,7 @@ class FailureDriver:
             self._arm(node)
 
     def _after(self, delay: float, step: Callable[[], None]) -> None:
-        self._server.at(round(self._server.clock() + delay, 6), step, StepOrder.NODE)
+        self._server.at(to_microseconds(self._server.clock() + delay), step, StepOrder.NODE)
 
 
 class PodFailures:

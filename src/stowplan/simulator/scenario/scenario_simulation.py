@@ -13,6 +13,7 @@ from stowplan.config import KubeSchedulerConfiguration
 from stowplan.engine import Observer
 from stowplan.runtime import Registry
 from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.descheduler import Descheduler
 from stowplan.simulator.group_gates import with_group_gates
 from stowplan.simulator.input import InputOptions, read_input
@@ -172,8 +173,8 @@ class ScenarioSimulation:
         end = max((driver.last for driver in self.drivers), default=self.scenario.start) + seconds
         if not self._end_is_scheduled:
             self._end_is_scheduled = True
-            self.api_server.at(round(end, 6), _nothing)
-        return self.simulation.clock.now >= round(end, 6)
+            self.api_server.at(to_microseconds(end), _nothing)
+        return self.simulation.clock.now >= to_microseconds(end)
 
     def _pod_ended(self, life: PodLife) -> None:
         self.jobs.pod_ended(life)
@@ -241,7 +242,7 @@ class ScenarioSimulation:
         self.api_server.put(item)
 
     def _at(self, time: float, step: Any, order: StepOrder = StepOrder.ARRIVAL) -> None:
-        self.api_server.at(round(self.scenario.start + time, 6), step, order)
+        self.api_server.at(to_microseconds(self.scenario.start + time), step, order)
 
     def _scale(self, owner: Any, count: int) -> None:
         set_replicas(self.kubelet, owner, count)

@@ -13,6 +13,7 @@ from stowplan import api
 from stowplan.config.errors import Problems
 from stowplan.errors import InputError
 from stowplan.simulator.api_server import StepOrder
+from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.kubelet import TENANT, WORKLOAD, Kubelet, Work
 from stowplan.simulator.scenario.workloads import CompiledWorkload
@@ -63,7 +64,7 @@ class TraceDriver:
     def begin(self) -> None:
         """Schedule the first arrival."""
         for arrival in self._arrivals:
-            when = round(self._start + max(0.0, arrival.time), 6)
+            when = to_microseconds(self._start + max(0.0, arrival.time))
             self._kubelet.api_server.at(when, partial(self._arrive, arrival), StepOrder.ARRIVAL)
             return
         self.exhausted = True

@@ -128,7 +128,8 @@ class WorkloadReconciler:
             else:
                 # Admission runs once for each pod template, not for each pod.
                 self._api_server.put(item)
-                self.not_created.pop(_owner_key(item), None)
+                if self.not_created:
+                    self.not_created.pop(_owner_key(item), None)
         if refused is not None:
             self._note_refused(refused)
 

@@ -1,8 +1,8 @@
 import pytest
 
+from stowplan.simulator.clock import EPOCH
 from stowplan.simulator.demo.scenario import load_scenario
 from stowplan.simulator.demo.scenario_run import ScenarioRun
-from stowplan.simulator.simulation import EPOCH
 from stowplan.simulator.watch.cluster_summary import ClusterSummary
 from stowplan.simulator.watch.node_cells import devices_of
 

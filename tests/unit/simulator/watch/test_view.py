@@ -4,10 +4,10 @@ import re
 import pytest
 from rich.console import Console, RenderableType
 
+from stowplan.simulator.clock import EPOCH
 from stowplan.simulator.demo.scenario import load_scenario
 from stowplan.simulator.demo.scenario_run import ScenarioRun
 from stowplan.simulator.report import report_of
-from stowplan.simulator.simulation import EPOCH
 from stowplan.simulator.watch.cluster_summary import ClusterSummary
 from stowplan.simulator.watch.view import final_lines, live_view, plain_line
 
