@@ -14,6 +14,7 @@ from stowplan.api.meta import add_wire_names
 from stowplan.cache.columns import Column, ScalarColumn
 from stowplan.cache.counts import SlotCounts
 from stowplan.cache.journal import Journal
+from stowplan.cache.large_templates import LargeTemplates
 from stowplan.cache.nodes import NodeTable
 from stowplan.cache.pod_group_states import PodGroupStates
 from stowplan.cache.ports import HostPort, PortTable, wanted_ports
@@ -74,6 +75,7 @@ class Cluster:
         self.selection = Selection()
         self.selection.grow(self.nodes.capacity)
         self.templates = Templates(release)
+        self.large_templates = LargeTemplates(_forget_derived)
         self.stores = Stores()
         self.ports = PortTable()
         self.pods: dict[str, Pod] = {}
@@ -141,6 +143,8 @@ class Cluster:
             keys = _label_keys_read(pod.template)
             if keys and self.reads_labels(keys):
                 self.retemplate(pod)
+            if pod.template.large:
+                self.large_templates.use(pod.template)
         if self.keep_objects:
             pod.source = whole
         return pod
@@ -332,6 +336,14 @@ class Cluster:
             info.residents[pod.uid] = pod
         else:
             info.residents.pop(pod.uid, None)
+
+
+def _forget_derived(template: PodTemplate) -> None:
+    """What is needed again is computed again. The counts of terms stay as long as such a pod is on a node."""
+    template.derived.clear()
+    footprint: Footprint | None = template.footprint
+    if footprint is not None and not footprint.pod_class.on_nodes:
+        template.footprint = None
 
 
 def _counts_alike(old: Pod, new: Pod) -> bool:

@@ -29,6 +29,9 @@ PER_REPLICA_LABELS = frozenset(
 LARGE_TEMPLATE_BYTES = 16 * 1024
 """Encoded. Ordinary templates take 1 to 2 KiB; tables that are swept now and then must not hold megabytes per entry."""
 
+_MAX_COMPARED_CHANGES = 4
+"""After so many pods in a row that differ from the one before, a comparison with the latest template is in vain."""
+
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to hash than the values."""
 
@@ -51,8 +54,8 @@ class Templates:
         """Grows when a selector begins to read labels that existing templates leave out."""
         self._latest = _NONE_LATEST
         """Replicas come one after another."""
-        self._repeated = True
-        """Whether the latest template was that of the pod before as well. Otherwise a comparison is mostly in vain."""
+        self._changes = 0
+        """Pods in a row whose template was another one than that of the pod before."""
         self._annotation_keys: AnnotationKeys = frozenset()
         """Keys of the annotations that are part of templates."""
         self._serves_plugins = False
@@ -136,11 +139,12 @@ class Templates:
         declared = self._declared(annotations) if self._annotation_keys else _NO_ANNOTATIONS
         parts = (spec, labels, namespace, owner, claims, declared)
         latest = self._latest
-        if self._repeated and parts == latest[0]:  # Takes half the time of making a key.
+        if self._changes < _MAX_COMPARED_CHANGES and parts == latest[0]:  # Takes half the time of making a key.
+            self._changes = 0
             return latest[1]
         key = _encode(parts)
-        large = len(key) > LARGE_TEMPLATE_BYTES
-        if large:
+        size = len(key)
+        if size > LARGE_TEMPLATE_BYTES:
             key = sha256(key).digest()
         template = self._known.get(key)
         if template is None:
@@ -148,13 +152,13 @@ class Templates:
                 spec = replace(spec, resources=None)
             requests, non_zero = scheduling_requests(spec)
             template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
-            template.large = large
+            template.encoded_bytes, template.large = size, size > LARGE_TEMPLATE_BYTES
             if self._serves_plugins:
                 freeze(spec)
             if self._annotation_keys:
                 template.annotations, template.annotation_keys = MappingProxyType(declared), self._annotation_keys
             self._known.put(key, template)
-        self._repeated = template is latest[1]
+        self._changes = 0 if template is latest[1] else self._changes + 1
         self._latest = (parts, template)
         return template
 

@@ -51,6 +51,12 @@ class FailureHandler:
         self._state = state
 
     def handle(self, queued: QueuedPodInfo, failed: AttemptFailure) -> None:
+        self._handle(queued, failed)
+        template = queued.pod.template
+        if template.large:
+            self._state.cluster.large_templates.use(template)
+
+    def _handle(self, queued: QueuedPodInfo, failed: AttemptFailure) -> None:
         state = self._state
         uid = queued.pod.uid
         failed = failed._replace(message=_encodable(failed.message))

@@ -61,6 +61,7 @@ class PodTemplate:
         "claim_statuses",
         "controller",
         "derived",
+        "encoded_bytes",
         "first_details",
         "footprint",
         "labels",
@@ -99,6 +100,8 @@ class PodTemplate:
         """Requests by resource name: millicores for cpu, whole units for other resources."""
         self.non_zero_requests = non_zero_requests
         """(cpu, memory) with the defaults that scoring assumes for containers without requests."""
+        self.encoded_bytes = 0
+        """Internal: the size of everything that is part of the template."""
         self.large = False
         """Internal: whether the spec is so large that nothing made for it may outlive the pods of the template."""
         self.first_details: FirstDetails | None = None

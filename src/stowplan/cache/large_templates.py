@@ -1,0 +1,38 @@
+"""The budget for values that were computed for large pod templates.
+
+The terms of a large template take ten times the memory of its pods. They are freed bit by bit among objects of other
+pods, so that the arenas which they were in are not returned: memory follows their peak, and the peak has to be bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import ref
+
+from stowplan.framework import PodTemplate
+
+BUDGET_BYTES = 1024 * 1024
+"""Encoded. A template of 16 KiB is among the large ones, one of 300 KiB among the largest that are accepted."""
+
+
+class LargeTemplates:
+    """The large templates with computed values, the one used least recently first."""
+
+    def __init__(self, forget: Callable[[PodTemplate], None]) -> None:
+        """`forget` drops what was computed for a template."""
+        self._forget = forget
+        self._bytes: dict[ref[PodTemplate], int] = {}
+
+    def use(self, template: PodTemplate) -> None:
+        """Values were computed for a template. Forgets those of others, or its own, while all exceed the budget."""
+        sizes = {entry: size for entry, size in self._bytes.items() if entry() not in (None, template)}
+        sizes[ref(template)] = template.encoded_bytes
+        excess = sum(sizes.values()) - BUDGET_BYTES
+        for entry in list(sizes):
+            if excess <= 0:
+                break
+            excess -= sizes.pop(entry)
+            oldest = entry()
+            if oldest is not None:
+                self._forget(oldest)
+        self._bytes = sizes
