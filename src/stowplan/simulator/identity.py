@@ -13,7 +13,6 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """The alphabet of generated names in Kubernetes: no vowels, no ambiguous characters."""
 
 _SUFFIX_LENGTH = 5
-_DAY_SECONDS = 86400
 _MAX_BASE_LENGTH = 63 - _SUFFIX_LENGTH
 
 
@@ -39,15 +38,14 @@ def template_hash(template: api.PodTemplateSpec) -> str:
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 
-@lru_cache(1024)
 def timestamp(seconds: int) -> str:
     """A time in RFC 3339."""
-    days, rest = divmod(seconds, _DAY_SECONDS)
-    minutes, second = divmod(rest, 60)
-    return f"{_date(days)}T{minutes // 60:02}:{minutes % 60:02}:{second:02}Z"
+    minutes, second = divmod(seconds, 60)
+    return f"{_minute(minutes)}:{second:02}Z"
 
 
-@lru_cache(16)
-def _date(days: int) -> str:
-    """The date so many days after 1970-01-01. Dates are far fewer than the seconds at which something happens."""
-    return datetime.fromtimestamp(days * _DAY_SECONDS, UTC).strftime("%Y-%m-%d")
+@lru_cache(256)
+def _minute(minutes: int) -> str:
+    """The date and time so many minutes after 1970-01-01T00:00. Minutes are fewer than the seconds at which something
+    happens."""
+    return datetime.fromtimestamp(60 * minutes, UTC).strftime("%Y-%m-%dT%H:%M")

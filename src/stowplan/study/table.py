@@ -50,8 +50,8 @@ class ResultTable:
         rows.append(row)
         self._length += 1
         if len(rows) == _ROWS_PER_BLOCK:
-            self._keep(tuple(map(_packed, zip(*rows, strict=True))))
             self._texts = self.text_columns()
+            self._keep(tuple(map(_packed, zip(*rows, strict=True))))
             rows.clear()
 
     def _keep(self, block: tuple[bytes, ...]) -> None:
@@ -160,7 +160,7 @@ class ResultTable:
 
 def _packed(column: tuple[Any, ...]) -> bytes:
     """A compressed column. Floats are stored as they are in memory, from where arrays are made without objects."""
-    if set(map(type, column)) == {float}:
+    if isinstance(column[0], float) and set(map(type, column)) == {float}:
         return zlib.compress(array("d", column).tobytes() + _FLOATS, _COMPRESSION_LEVEL)
     return zlib.compress(msgspec.msgpack.encode(column) + _OTHERS, _COMPRESSION_LEVEL)
 
