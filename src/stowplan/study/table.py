@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 _ROWS_PER_BLOCK = 4096
 _MAX_BYTES_IN_MEMORY = 2**20
 _COMPRESSION_LEVEL = 1
+_PROBED_ROWS = 256
 _SHOWN_ROWS = 10
 _FLOATS, _OTHERS = b"f", b"o"
 """The last byte of a column's data: what it consists of."""
@@ -161,7 +162,9 @@ class ResultTable:
 def _packed(column: tuple[Any, ...]) -> bytes:
     """A compressed column. Floats are stored as they are in memory, from where arrays are made without objects."""
     if isinstance(column[0], float) and set(map(type, column)) == {float}:
-        return zlib.compress(array("d", column).tobytes() + _FLOATS, _COMPRESSION_LEVEL)
+        # Different floats, such as times, take long to compress, and hardly become smaller.
+        is_varied = len(set(column[:_PROBED_ROWS])) > _PROBED_ROWS / 2
+        return zlib.compress(array("d", column).tobytes() + _FLOATS, 0 if is_varied else _COMPRESSION_LEVEL)
     return zlib.compress(msgspec.msgpack.encode(column) + _OTHERS, _COMPRESSION_LEVEL)
 
 
