@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,16 @@ import yaml
 from tests.e2e.audit import Audit
 from tests.e2e.electing import ELECTING
 
-from stowplan.testing import SCHEDULER, ControlPlane, FaultProxy, KubeApi, Process, rss_mib, wait_until
+from stowplan.testing import (
+    SCHEDULER,
+    ControlPlane,
+    FaultProxy,
+    KubeApi,
+    Process,
+    ProcessFailedError,
+    rss_mib,
+    wait_until,
+)
 from stowplan.testing.kube_scheduler import complete_config
 
 REPLICAS = ("first", "second")
@@ -59,8 +68,11 @@ class Surroundings:
 
     def memory(self) -> dict[str, int]:
         """MiB of each process that runs."""
-        processes = (*self.replicas, self.lasting)
-        return {process.name: round(rss_mib(process.pid)) for process in processes if process.alive}
+        found = {}
+        for process in (process for process in (*self.replicas, self.lasting) if process.alive):
+            with suppress(ProcessFailedError):  # A replica may have ended meanwhile.
+                found[process.name] = round(rss_mib(process.pid))
+        return found
 
     def wait_for_server(self) -> None:
         wait_until(lambda: self.api.healthy(), timeout=60, what="the API server")
