@@ -11,8 +11,9 @@ from weakref import ref
 
 from stowplan.framework import PodTemplate
 
-BUDGET_BYTES = 1024 * 1024
-"""Encoded. A template of 16 KiB is among the large ones, one of 300 KiB among the largest that are accepted."""
+BUDGET_BYTES = 128 * 1024
+"""Encoded: eight of the smallest large templates, or none of those with thousands of terms, whose values are computed
+again by each attempt, as in kube-scheduler."""
 
 
 class LargeTemplates:
