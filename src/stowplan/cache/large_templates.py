@@ -1,7 +1,8 @@
 """The budget for values that were computed for large pod templates.
 
-What is computed for a large template takes several times the memory of its pods. It is freed bit by bit among objects of other
-pods, so that the arenas which it was in are not returned: memory follows the peak, and the peak has to be bounded.
+What is computed for a large template takes several times the memory of its pods. It is freed bit by bit among objects
+of other pods, so that the arenas which it was in are not returned: memory follows the peak, and the peak has to be
+bounded.
 """
 
 from __future__ import annotations
