@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, thread_time
 
 GC_THRESHOLDS = (50_000, 20, 100)
 """Allocations before the youngest generation is collected, and collections of it before the next older generation
@@ -17,8 +17,9 @@ LOADING_GC_THRESHOLDS = (1_000_000, 20, 100)
 MIN_COLLECTION_INTERVAL_SECONDS = 60.0
 MAX_BUSY_SECONDS = 600.0
 """Time after which a collection does not wait for an idle moment any longer."""
-MAX_COLLECTION_SHARE = 0.001
-"""Share of the time for collections."""
+MAX_COLLECTION_SHARE = 0.002
+"""Share of the time for collections. Their CPU time counts: where processes compete for processors, a collection would
+seem long, and memory be returned late."""
 
 
 class IdleCollector:
@@ -33,23 +34,25 @@ class IdleCollector:
         self,
         free_unused: Callable[[], None],
         clock: Callable[[], float] = monotonic,
+        cpu_clock: Callable[[], float] = thread_time,
         collect: Callable[[], object] = gc.collect,
     ) -> None:
         self._free_unused = free_unused
         self._clock = clock
+        self._cpu_clock = cpu_clock
         self._collect = collect
         self._due = clock() + MIN_COLLECTION_INTERVAL_SECONDS
 
     def run(self, *, idle: bool) -> None:
         """Collect, if it is time for it. Called often."""
-        began = self._clock()
-        if began < (self._due if idle else self._due + MAX_BUSY_SECONDS):
+        if self._clock() < (self._due if idle else self._due + MAX_BUSY_SECONDS):
             return
+        began = self._cpu_clock()
         self._free_unused()
         self._collect()
         trim_heap()
-        ended = self._clock()
-        self._due = ended + max(MIN_COLLECTION_INTERVAL_SECONDS, (ended - began) / MAX_COLLECTION_SHARE)
+        seconds = self._cpu_clock() - began
+        self._due = self._clock() + max(MIN_COLLECTION_INTERVAL_SECONDS, seconds / MAX_COLLECTION_SHARE)
 
 
 def collect_rarely() -> None:
