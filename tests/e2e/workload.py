@@ -7,7 +7,9 @@ from typing import Any
 from tests.e2e.audit import Audit
 from tests.e2e.devices import claim, device_class, device_slice
 
+from stowplan.config.releases import release_of
 from stowplan.testing import KubeApi, node, pod, wait_until
+from stowplan.testing.binaries import kubernetes_version
 from stowplan.testing.objects import JsonObject
 
 
@@ -78,10 +80,16 @@ class Workload:
             self._api.create(device_slice(name, 2))
         self._api.create(claim("claim-3", self._namespace))
         self.schedule("with-device", cpu="100m", resourceClaims=[{"name": "c", "resourceClaimName": "claim-3"}])
+        bound = ["with-device"]
+        if release_of(kubernetes_version()).has("DRAExtendedResource"):
+            self.request_extended_resource()
+            bound.append("with-extended-resource")
+        wait_until(lambda: all(map(self.is_bound, bound)))
+
+    def request_extended_resource(self) -> None:
         amount = {"example.com/gpu": "1"}
         container = {"name": "app", "image": "example.com/app:1", "resources": {"requests": amount, "limits": amount}}
         self.schedule("with-extended-resource", containers=[container])
-        wait_until(lambda: self.is_bound("with-device") and self.is_bound("with-extended-resource"))
 
     def events(self) -> set[str]:
         return {event["reason"] for event in self._api.list("events.k8s.io/v1/Event", self._namespace)}

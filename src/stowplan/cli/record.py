@@ -40,6 +40,7 @@ def record(file: str, kubeconfig: str, context: str, length: str, max_size: int)
 
     Exit status: 0 recorded, 2 the cluster cannot be read or the file not written.
     """
+    from stowplan.cluster.discovery import server_release
     from stowplan.cluster.kubeconfig import load_connection
     from stowplan.simulator.scenario.quantities import seconds_of
     from stowplan.traces.cluster_recording import RecordingWriter
@@ -50,7 +51,9 @@ def record(file: str, kubeconfig: str, context: str, length: str, max_size: int)
         raise InputError(f"--for {length}: {error}") from error
     connection = load_connection(kubeconfig, context=context)
     asyncio.run(check_readable(connection))
-    writer = RecordingWriter(Path(file), connection.url, time.time, max_size * 2**20)
+    release = server_release(connection)
+    version = "" if release is None else release.version
+    writer = RecordingWriter(Path(file), connection.url, time.time, max_size * 2**20, version)
 
     def listed() -> None:
         writer.listed()

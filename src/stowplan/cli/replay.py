@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stowplan.cli.command import Command
+from stowplan.cli.emulated_version import emulated_version_option
 from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.streams import aligned
 from stowplan.errors import InputError
 
 if TYPE_CHECKING:
+    from stowplan.cli.state import ClusterLogin
+    from stowplan.config.releases import Release
     from stowplan.study.shadow import Shadow
+
+    MakeShadow = Callable[[Release], Shadow]
 
 EXIT_DIFFERENT = 1
 _MAX_SHOWN = 20
@@ -36,6 +41,7 @@ _MAX_SHOWN = 20
     "--for", "length", default="10m", show_default=True, metavar="TIME", help="With --from-cluster: how long."
 )
 @click.option("--config", "config_file", metavar="FILE", help="KubeSchedulerConfiguration file.")
+@emulated_version_option("that of the recording or cluster, else 1.36")
 @plugin_option
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if a pod would be elsewhere or wait.")
 @click.option("--all", "everything", is_flag=True, help="List every difference.")
@@ -49,6 +55,7 @@ def replay(
     context: str,
     length: str,
     config_file: str | None,
+    release: Release | None,
     plugins: tuple[str, ...],
     exit_code: bool,
     everything: bool,
@@ -70,6 +77,7 @@ def replay(
     Exit status: 0 replayed, 1 with --exit-code: there are differences, 2 the input is invalid.
     """
     from stowplan.cli.profiles import load_config
+    from stowplan.cli.state import ClusterLogin
     from stowplan.plugins.registry import REGISTRY
     from stowplan.study.shadow import ELSEWHERE, WAITS, Shadow
 
@@ -77,12 +85,15 @@ def replay(
         raise click.UsageError("Give a recording (FILE), or --from-cluster.")
     registered = load_plugins(plugins)
     now = _Clock()
-    shadow = Shadow(load_config(config_file, registered), {**REGISTRY, **registered}, now)
+
+    def make_shadow(of_source: Release) -> Shadow:
+        config = load_config(config_file, registered, release or of_source)
+        return Shadow(config, {**REGISTRY, **registered}, now)
+
     if from_cluster:
-        _follow(shadow, now, kubeconfig, context, length)
-        complete = True
+        shadow, complete = _follow(make_shadow, now, ClusterLogin(kubeconfig, context), length), True
     else:
-        complete = _replay_file(shadow, now, file)
+        shadow, complete = _replay_file(make_shadow, now, file)
     _print(shadow, output, complete=complete, everything=everything)
     if exit_code and (shadow.counts[ELSEWHERE] or shadow.counts[WAITS]):
         click.get_current_context().exit(EXIT_DIFFERENT)
@@ -98,12 +109,18 @@ class _Clock:
         return self.now
 
 
-def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> bool:
-    """Returns whether the recording is complete."""
+def _replay_file(make_shadow: MakeShadow, clock: _Clock, file: str) -> tuple[Shadow, bool]:
+    """Returns the shadow, and whether the recording is complete."""
+    from stowplan.config.releases import LATEST, release_of
     from stowplan.study.binding_order import BindingOrder, pods_last
     from stowplan.traces.cluster_recording import ClusterRecording
 
     recording = ClusterRecording(Path(file))
+    version = recording.header.release
+    try:
+        shadow = make_shadow(release_of(version) if version else LATEST)
+    except ValueError as error:
+        raise InputError(f"{file}: $.release: {error}") from error
     for change, item in BindingOrder(pods_last(recording.changes())):
         clock.now = max(clock.now, change.time)
         if item is not None and change.removed:
@@ -112,20 +129,23 @@ def _replay_file(shadow: Shadow, clock: _Clock, file: str) -> bool:
             shadow.put(item)
     if not recording.complete:
         click.echo(f"stowplan: {file}: the recording is not complete; replayed up to {clock.now:.0f} s", err=True)
-    return recording.complete
+    return shadow, recording.complete
 
 
-def _follow(shadow: Shadow, clock: _Clock, kubeconfig: str, context: str, length: str) -> None:
+def _follow(make_shadow: MakeShadow, clock: _Clock, login: ClusterLogin, length: str) -> Shadow:
     from stowplan.cli.record import check_readable, watch
+    from stowplan.cluster.discovery import server_release
     from stowplan.cluster.kubeconfig import load_connection
+    from stowplan.config.releases import LATEST
     from stowplan.simulator.scenario.quantities import seconds_of
 
     try:
         seconds = seconds_of(length)
     except ValueError as error:
         raise InputError(f"--for {length}: {error}") from error
-    connection = load_connection(kubeconfig, context=context)
+    connection = load_connection(login.kubeconfig, context=login.context)
     asyncio.run(check_readable(connection))
+    shadow = make_shadow(server_release(connection) or LATEST)
     sink = _ShadowSink(shadow, clock)
 
     def listed() -> None:
@@ -135,6 +155,7 @@ def _follow(shadow: Shadow, clock: _Clock, kubeconfig: str, context: str, length
     asyncio.run(watch(connection, sink, seconds, listed, lambda: False))
     if not sink.is_listed:
         raise InputError(f"{connection.url}: not all objects were listed in {length}")
+    return shadow
 
 
 class _ShadowSink:

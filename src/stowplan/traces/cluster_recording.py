@@ -50,6 +50,8 @@ class RecordingHeader(msgspec.Struct, frozen=True):
     start: float = 0.0
     """Seconds since 1970."""
     source: str = ""
+    release: str = ""
+    """The release of the cluster's Kubernetes, such as "1.35"; empty in recordings of earlier versions."""
 
 
 class _CountedFile:
@@ -77,7 +79,7 @@ class _CountedFile:
 class RecordingWriter:
     """A sink of reflectors that writes a recording. `full` is true once the size limit is reached."""
 
-    def __init__(self, file: Path, source: str, clock: Callable[[], float], max_bytes: int) -> None:
+    def __init__(self, file: Path, source: str, clock: Callable[[], float], max_bytes: int, release: str = "") -> None:
         self.changes = 0
         self.full = False
         self.is_listed = False
@@ -98,7 +100,7 @@ class RecordingWriter:
             self._packed = gzip.GzipFile(fileobj=raw, mode="wb", filename="", compresslevel=_COMPRESSION_LEVEL)
         except OSError as error:
             self._fail(error)
-        self._write(RecordingHeader(RECORDING_KIND, RECORDING_VERSION, __version__, self._start, source))
+        self._write(RecordingHeader(RECORDING_KIND, RECORDING_VERSION, __version__, self._start, source, release))
 
     def put(self, kind: Kind, items: list[Any]) -> None:
         for item in items:

@@ -31,6 +31,10 @@ def made(name: str, on: str = "", cpu: str = "1") -> Any:
     return pod(name, on, uid=name, namespace="default", requests={"cpu": cpu})
 
 
+def sized(name: str, on: str, requests: dict[str, str]) -> Any:
+    return pod(name, on, uid=name, namespace="default", requests=requests)
+
+
 def write(file: Path, *, max_bytes: int = 2**20) -> RecordingWriter:
     """Two nodes; n1 has a pod of 2 cores. A pod of 1 core is bound to n2, then one of 8 to n1, which is too small."""
     times = iter(range(100, 200))
@@ -64,6 +68,36 @@ def test_a_recording_is_replayed_with_the_same_and_another_configuration(tmp_pat
     assert (first["pod"], first["bound"], first["chosen"]) == ("default/a", "n2", "n1")
     assert first["points"] > 0
     assert call(str(file), "--exit-code").exit_code == 1
+
+
+def test_a_recording_is_replayed_by_the_rules_of_its_release(tmp_path: Path) -> None:
+    """Since 1.36 the improvement of a node's balance counts; before, the balance itself."""
+
+    def replayed(release: str, *options: str) -> dict[str, int]:
+        file = tmp_path / "r.gz"
+        writer = RecordingWriter(file, "test", lambda: 0.0, 2**20, release)
+        writer.put(api.KINDS["Node"], [(node(name, "8", memory="16Gi"), None) for name in ("n1", "n2")])
+        old = [("a", "n1", {"cpu": "4"}), ("b", "n2", {"cpu": "2", "memory": "4Gi"})]
+        writer.put(api.KINDS["Pod"], [(sized(name, on, amounts), None) for name, on, amounts in old])
+        writer.listed()
+        for on in ("", "n2"):
+            writer.put(api.KINDS["Pod"], [(sized("new", on, {"cpu": "100m", "memory": "2Gi"}), None)])
+        writer.close()
+        verdicts: dict[str, int] = json.loads(call(str(file), "-o", "json", *options).stdout)["verdicts"]
+        return verdicts
+
+    assert replayed("1.35") == {"same": 1}
+    assert replayed("") == replayed("1.36") == {"elsewhere": 1}
+    assert replayed("1.35", "--emulated-version", "1.36") == {"elsewhere": 1}
+
+
+def test_a_release_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "r.gz"
+    RecordingWriter(file, "test", lambda: 0.0, 2**20, "latest").close()
+    found = call(str(file))
+    assert found.exit_code == 2
+    assert found.stderr.startswith(f"stowplan: {file}: $.release: ")
+    assert found.stderr.count("\n") == 1
 
 
 def test_a_recording_that_is_cut_is_replayed_up_to_there(tmp_path: Path) -> None:
