@@ -114,7 +114,7 @@ class Templates:
             if used != (template.requests, template.non_zero_requests):
                 pod.used = used
         if self._serves_plugins:
-            pod.details = _shared_details(metadata, status, template)
+            pod.details = _shared_details(metadata, status, pod)
         return pod
 
     def template(
@@ -173,12 +173,13 @@ class Templates:
         return {key: value for key, value in annotations.items() if keys is True or key in keys}
 
 
-def _shared_details(metadata: api.ObjectMeta, status: api.PodStatus, template: PodTemplate) -> PodDetails:
+def _shared_details(metadata: api.ObjectMeta, status: api.PodStatus, pod: Pod) -> PodDetails:
     """The pod's `details`, with as little as possible that equals those of the template's first pod: they are most of
     the memory."""
+    template = pod.template
     compared = (
         status,
-        metadata.labels,
+        pod.labels,  # Of most pods the same object.
         metadata.annotations,
         metadata.owner_references,
         metadata.generate_name,

@@ -18,6 +18,7 @@ from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.filtering import NO_OBJECTION
 from stowplan.runtime.decide.nominated_pods import NominatedPodsFilter, Verdict
+from stowplan.runtime.decide.pipeline import run_to_end
 from stowplan.runtime.points.cycle_error import CycleError, failed_at
 from stowplan.runtime.points.post_filter import run_post_filters
 from stowplan.runtime.preemption.search import nodes_where_preemption_might_help
@@ -247,9 +248,4 @@ def _slot_filter(plugin: InTreePlugin, diagnosis: Diagnosis) -> SlotFilter:
 def _decide_again(known: Diagnosis, changed: dict[int, Status]) -> Decision:
     """The decision with other statuses of some nodes."""
     diagnosis = known.revised(changed)
-    steps = run_post_filters(diagnosis)
-    try:
-        steps.send(None)
-    except StopIteration as end:
-        return Decision.unschedulable(diagnosis, end.value)
-    raise RuntimeError("PostFilter without extenders suspended")
+    return Decision.unschedulable(diagnosis, run_to_end(run_post_filters(diagnosis)))

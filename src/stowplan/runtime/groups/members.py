@@ -31,7 +31,7 @@ from stowplan.plugins.gang_scheduling import GANG_WAIT, is_short
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import none_available
-from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
+from stowplan.runtime.decide.pipeline import schedule_pod, schedule_pod_with_extenders
 from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned
 from stowplan.runtime.groups.affinity_lists import AffinityLists
 from stowplan.runtime.groups.group_status import SUCCESS, GroupStatus, failure, of_status, unschedulable
@@ -296,7 +296,7 @@ class MemberTrials:
         if placement is not None:
             diagnosis = PlacementDiagnosis(profile, pod, placement.nodes.slots())
         try:
-            return await schedule_pod(profile, pod, Afresh(diagnosis), extenders=True, post_filter=post_filter)
+            return await schedule_pod_with_extenders(profile, pod, diagnosis, post_filter=post_filter)
         except (CycleError, StateNotFoundError) as problem:
             return Decision.failed(profile, pod, problem)
 
@@ -314,7 +314,7 @@ class MemberTrials:
                 restricted = self._sources[planned] = PlannedPlacement(profile, planned, placement.nodes.slots())
             source = restricted
         try:
-            decision = run_to_end(schedule_pod(profile, pod, source, post_filter=post_filter))
+            decision = schedule_pod(profile, pod, source, post_filter=post_filter)
         except (CycleError, StateNotFoundError):
             return self._decide_afresh(pod, placement, post_filter)
         return decision if epoch == profile.epoch else self._decide_afresh(pod, placement, post_filter)
@@ -326,7 +326,7 @@ class MemberTrials:
         if self._lists is not None:
             self._lists.before(pod)
         try:
-            return run_to_end(schedule_pod(self._profile, pod, Afresh(diagnosis), post_filter=post_filter))
+            return schedule_pod(self._profile, pod, Afresh(diagnosis), post_filter=post_filter)
         except (CycleError, StateNotFoundError) as problem:
             return Decision.failed(self._profile, pod, problem)
         finally:

@@ -42,6 +42,10 @@ class PostFilterRound:
         return False
 
 
+NO_ROUND = PostFilterRound()
+"""Of a pod for which PostFilter does not run."""
+
+
 async def run_post_filters(diagnosis: Diagnosis, narrow: Narrow | None = None) -> PostFilterRound:
     """PostFilter of a pod that fits no node. Proposed evictions go through `narrow`, if given."""
     outcome = PostFilterRound()

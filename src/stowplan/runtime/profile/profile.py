@@ -15,7 +15,7 @@ from stowplan.plugins.base import InTreePlugin
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
-from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
+from stowplan.runtime.decide.pipeline import schedule_pod, schedule_pod_with_extenders
 from stowplan.runtime.decide.refusals import RefusalMemory
 from stowplan.runtime.decide.sampling import Sampler
 from stowplan.runtime.decide.shared_answers import SharedNodeAnswers
@@ -147,9 +147,7 @@ class Profile:
                 self._turn = planned.used = self._turn + 1
                 if planned.plan.plain:
                     return self._decide_afresh(pod, plain=False)
-            schedule_pod(self, pod, source).send(None)
-        except StopIteration as end:
-            decision: Decision = end.value
+            decision = schedule_pod(self, pod, source)
         except (CycleError, StateNotFoundError) as problem:
             # Possibly about a node that kube-scheduler would not have filtered: the definition decides.
             decision = self._decide_afresh(pod, plain=False)
@@ -192,7 +190,7 @@ class Profile:
         if self.cluster.templates.version:
             self.renew_templates(pod)
         try:
-            decision = await schedule_pod(self, pod, Afresh(Diagnosis(self, pod)), extenders=True)
+            decision = await schedule_pod_with_extenders(self, pod, Diagnosis(self, pod))
         except (CycleError, StateNotFoundError) as problem:
             decision = Decision.failed(self, pod, problem)
         if self.sampler is not None and not (decision.diagnosis is not None and decision.diagnosis.on_nominated_node):
@@ -213,7 +211,7 @@ class Profile:
 
     def _decide_afresh(self, pod: Pod, *, plain: bool) -> Decision:
         try:
-            return run_to_end(schedule_pod(self, pod, Afresh(Diagnosis(self, pod, plain=plain))))
+            return schedule_pod(self, pod, Afresh(Diagnosis(self, pod, plain=plain)))
         except (CycleError, StateNotFoundError) as problem:
             return Decision.failed(self, pod, problem)
 

@@ -13,7 +13,7 @@ from stowplan.framework import CycleState, Pod
 from stowplan.framework.extender import Filtered
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.filtering import NO_OBJECTION, PreFiltered, run_pre_filters
-from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
+from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod, schedule_pod_with_extenders
 from stowplan.runtime.decide.sampling import Rotation, Sampler
 from stowplan.runtime.decide.sources import Afresh
 from stowplan.runtime.decide.ties import Ranks
@@ -73,7 +73,7 @@ def world() -> World:
 
 
 def decide(world: World, source: Any, **fields: Any) -> Any:
-    return run_to_end(schedule_pod(world.profile, world.pod(pod("p", **fields)), source))
+    return schedule_pod(world.profile, world.pod(pod("p", **fields)), source)
 
 
 def test_stages_of_a_pod_that_fits(world: World) -> None:
@@ -138,7 +138,7 @@ def test_extenders_are_called_after_filters_and_after_scores(world: World) -> No
     extender = FakeExtender(filter=drop, prioritize=lambda pod, nodes: {"b": 10})
     world.profile.extenders = (extender,)
     made = world.pod(pod("p"))
-    steps = schedule_pod(world.profile, made, Afresh(Diagnosis(world.profile, made)), extenders=True)
+    steps = schedule_pod_with_extenders(world.profile, made, Diagnosis(world.profile, made))
     call = steps.send(None)
     assert (call.verb, [info.name for info in call.argument]) == ("filter", ["a", "b", "c"])
     together = steps.send(extender.answer(call))
@@ -153,6 +153,6 @@ def test_extenders_are_called_after_filters_and_after_scores(world: World) -> No
 def test_a_decision_that_suspends_without_extenders_is_a_bug(world: World) -> None:
     world.profile.extenders = (FakeExtender(filter=lambda pod, nodes: Filtered(nodes, {})),)
     made = world.pod(pod("p"))
-    steps = schedule_pod(world.profile, made, Afresh(Diagnosis(world.profile, made)), extenders=True)
+    steps = schedule_pod_with_extenders(world.profile, made, Diagnosis(world.profile, made))
     with pytest.raises(RuntimeError, match="suspended"):
         run_to_end(steps)

@@ -11,7 +11,7 @@ from tests.builders import HOSTNAME, Json, World, away, fields, node, node_affin
 from stowplan.framework import CycleState, Nodes, Plugin, Pod, Status, reject, skip
 from stowplan.runtime import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
-from stowplan.runtime.decide.pipeline import run_to_end, schedule_pod
+from stowplan.runtime.decide.pipeline import schedule_pod
 from stowplan.runtime.decide.sampling import Rotation, Sampler
 from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned, Shared
 
@@ -44,7 +44,7 @@ CASES: dict[str, tuple[list[Json], list[Json], Json, str, int]] = {
 
 def decide(world: World, make: Make, item: Json) -> Decision:
     made = world.pod(item)
-    return run_to_end(schedule_pod(world.profile, made, make(world, made)))
+    return schedule_pod(world.profile, made, make(world, made))
 
 
 @pytest.fixture(params=SOURCES)
@@ -122,7 +122,7 @@ def test_a_plan_serves_pod_after_pod() -> None:
     planned = Planned(world.profile, made)
     for number in range(20):
         one = world.pod(pod(f"p{number}", requests={"cpu": 1}))
-        decision = run_to_end(schedule_pod(world.profile, one, planned))
+        decision = schedule_pod(world.profile, one, planned)
         assert decision.node_name == world.afresh(one).node_name
         world.add_pod(pod(f"p{number}", decision.node_name, requests={"cpu": 1}))
 
@@ -135,7 +135,7 @@ def test_pre_filter_is_not_run_again_while_no_node_object_changes() -> None:
     planned = Planned(world.profile, made)
 
     def run() -> str:
-        return run_to_end(schedule_pod(world.profile, made, planned)).node_name
+        return schedule_pod(world.profile, made, planned).node_name
 
     assert [run(), run()] == ["a", "a"]
     plugin, runs = world.plugin("InterPodAffinity"), []
@@ -157,7 +157,7 @@ def test_a_pod_changes_the_answers_for_nodes_that_did_not_change() -> None:
     planned = Planned(world.profile, made)
 
     def run() -> tuple[str, int]:
-        decision = run_to_end(schedule_pod(world.profile, made, planned))
+        decision = schedule_pod(world.profile, made, planned)
         return decision.node_name, decision.feasible
 
     for number in range(3):
@@ -178,9 +178,9 @@ def test_a_plugin_that_skips_a_pod_has_no_part_in_its_decision() -> None:
 
     world = World(ROOMY, plugins={"Picky": factory})
     planned = Planned(world.profile, world.pod(NEWCOMER))
-    assert run_to_end(schedule_pod(world.profile, world.pod(NEWCOMER), planned)).node_name == "a"
+    assert schedule_pod(world.profile, world.pod(NEWCOMER), planned).node_name == "a"
     made[0].skips = True
-    assert run_to_end(schedule_pod(world.profile, world.pod(NEWCOMER), planned)).node_name == "b"
+    assert schedule_pod(world.profile, world.pod(NEWCOMER), planned).node_name == "b"
 
 
 def test_scores_that_need_all_nodes_are_made_in_every_cycle() -> None:
@@ -197,7 +197,7 @@ def test_scores_that_need_all_nodes_are_made_in_every_cycle() -> None:
     world = World([node("a", labels={"zone": "1"}), node("b", labels={"zone": "2"})], config=profile_config())
     item = pod("p", labels={"app": "p"}, **spread)
     planned = Planned(world.profile, world.pod(item))
-    first = run_to_end(schedule_pod(world.profile, world.pod(item), planned)).node_name
+    first = schedule_pod(world.profile, world.pod(item), planned).node_name
     world.add_pod(pod("q", first, labels={"app": "p"}))
-    second = run_to_end(schedule_pod(world.profile, world.pod(item), planned)).node_name
+    second = schedule_pod(world.profile, world.pod(item), planned).node_name
     assert {first, second} == {"a", "b"}
