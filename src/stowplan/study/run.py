@@ -26,6 +26,11 @@ from stowplan.study.recording import RunRecording
 from stowplan.study.result import RunResult
 from stowplan.study.samples import Samples
 
+SAMPLE_SECONDS = (60.0, 300.0, 900.0, 3600.0)
+"""Default intervals of samples. Longer runs take the longer ones, so that samples take a small part of the time."""
+MAX_SAMPLES = 3000
+"""Samples of a run, up to which the next longer interval is not taken."""
+
 
 @dataclass(frozen=True)
 class RunSettings:
@@ -60,7 +65,7 @@ class LiveRun:
         )
         self.recording.integrals.add("pods", 0, scenario.start)
         self.simulation = _simulation(scenario, self.seed, config, settings, self.recording)
-        self._every = seconds_of(scenario.spec.record.every)
+        self._every = sample_interval(scenario)
         self._begin = seconds_of(scenario.spec.record.from_)
         self._samples = Samples(self.simulation, self.recording, self._begin)
         self._next_sample = 0.0
@@ -127,6 +132,16 @@ class LiveRun:
             recording.decisions,
             scenario.document,
         )
+
+
+def sample_interval(scenario: LoadedScenario) -> float:
+    """Seconds between samples."""
+    if scenario.spec.record.every is not None:
+        return seconds_of(scenario.spec.record.every)
+    horizon = scenario.horizon.time
+    if horizon == math.inf:
+        return SAMPLE_SECONDS[0]
+    return next((each for each in SAMPLE_SECONDS if horizon <= each * MAX_SAMPLES), SAMPLE_SECONDS[-1])
 
 
 @contextmanager

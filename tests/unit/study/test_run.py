@@ -19,7 +19,7 @@ from stowplan.study import RunResult, RunSettings, run
 from stowplan.study.files import load_summary, run_document
 from stowplan.study.metric_value import percentile
 from stowplan.study.placement_metrics import RequestClasses
-from stowplan.study.run import LiveRun
+from stowplan.study.run import LiveRun, sample_interval
 from stowplan.study.table import ResultTable
 from stowplan.study.texts import junit
 
@@ -51,6 +51,26 @@ def test_a_run_that_is_continued_equals_the_run() -> None:
     for time in (100.5, 1800, 1800, 2000, math.inf):
         live.run_until(time)
     assert whole(live.result()) == whole(run(load(POISSON), seed=3))
+
+
+@pytest.mark.parametrize(
+    ("until", "record", "seconds"),
+    [
+        ("50h", {}, 60),
+        ("51h", {}, 300),
+        ("1w", {}, 300),
+        ("4w", {}, 900),
+        ("1w", {"every": "30s"}, 30),
+        ("100w", {}, 3600),
+    ],
+)
+def test_long_runs_are_sampled_less_often(until: str, record: dict[str, Any], seconds: float) -> None:
+    assert sample_interval(load(POISSON, until={"time": until}, record=record)) == seconds
+
+
+def test_a_run_without_a_time_limit_is_sampled_every_minute() -> None:
+    limited = {**POISSON, "arrivals": {**POISSON["arrivals"], "limit": 3}}
+    assert sample_interval(load(limited, until={"drained": True})) == 60
 
 
 def test_the_collector_rests_during_a_run_only() -> None:

@@ -201,7 +201,8 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
                 problems.duplicate(f"$.{field}[{index}].name", name)
     for name in ("grace", "ttl", "cycle"):
         time_at(getattr(spec, name), f"$.{name}", problems)
-    time_at(spec.record.every, "$.record.every", problems, positive=True)
+    if spec.record.every is not None:
+        time_at(spec.record.every, "$.record.every", problems, positive=True)
     time_at(spec.record.from_, "$.record.from", problems)
     if spec.ties not in _TIES:
         problems.unsupported("$.ties", spec.ties, _TIES)
