@@ -26,10 +26,10 @@ from stowplan.testing.kube_scheduler import complete_config
 
 REPLICAS = ("first", "second")
 LASTING_SCHEDULER = "lasting"
-GRACE_SECONDS = 5.0
-"""For which one scheduler may overlook what another one bound: longer than an attempt with a hostile pod takes."""
 """The name of a scheduler beside the replicas that lives for the whole run, so that its memory shows what is never
 freed."""
+GRACE_SECONDS = 5.0
+"""For which one scheduler may overlook what another one bound: longer than an attempt with a hostile pod takes."""
 SIGNS_OF_BUGS = (
     "Traceback",
     "internal error",
