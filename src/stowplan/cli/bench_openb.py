@@ -119,14 +119,16 @@ def openb(
         published = PublishedResults.load(data)
     except InputError as problem:
         note = f"stowplan: {problem}; results are not compared"
-    progress = Progress(still=True)
-    results = gather(
-        progress, _run(experiments, jobs), len(experiments), None if as_json else lambda found: table(found, published)
+    results = _run(experiments, jobs)
+    if published is not None:
+        results = map(published.compared, results)
+    gathered = gather(
+        Progress(still=True), results, len(experiments), None if as_json else lambda found: table(found, published)
     )
     if note:  # After the results: a folder that cannot be used is one line.
         click.echo(note, err=True)
     if published is not None:
-        fail_for(disagreements(results, published), "results that differ from the published ones")
+        fail_for(disagreements(gathered, published), "results that differ from the published ones")
 
 
 def _run(experiments: Sequence[OpenbExperiment], jobs: int) -> Iterator[OpenbResult]:

@@ -404,6 +404,23 @@ def test_a_name_that_the_scenario_does_not_have_is_one_line(tmp_path: Path) -> N
     assert result.stderr == f"stowplan: {study}: $.vary.{text}\n"
 
 
+def test_an_invalid_configuration_is_one_line_before_the_first_run(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    config = tmp_path / "config.yaml"
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    config.write_text(json.dumps(kind))
+    study, field = tmp_path / "study.yaml", "config.profiles[0].percentageOfNodesToScor"
+    study.write_text(json.dumps({**HEAD, "scenario": "s.yaml", "config": "config.yaml", "vary": {field: [5]}}))
+    command = ["sweep", str(study), "--jobs", "1", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(cli, command)
+    assert result.exit_code == 2
+    text = 'percentageOfNodesToScor: unknown field (did you mean "percentageOfNodesToScore"?)'
+    assert result.stderr == f"stowplan: {study}: $.vary.config: $.profiles[0].{text}\n"
+    config.write_text(json.dumps({**kind, "profilez": []}))
+    assert CliRunner().invoke(cli, command).stderr.startswith(f"stowplan: {config}: $.profilez: unknown field")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [

@@ -56,7 +56,7 @@ class OpenbExperiment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenbResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an experiment; all but the time depends on the experiment alone."""
+    """The result of an experiment; all but the time and the comparison depends on the experiment alone."""
 
     trace: str
     policy: str
@@ -73,6 +73,9 @@ class OpenbResult(msgspec.Struct, frozen=True, kw_only=True):
     fragmentation: list[float]
     """Percent of idle GPUs, by arrived load."""
     cpu_seconds: float
+    equal_allocation: int | None = None
+    """Points of the curve that equal the published ones; None without these."""
+    equal_fragmentation: int | None = None
 
     @property
     def scenario(self) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from stowplan.bench.openb.experiment import OpenbResult
 from stowplan.bench.openb.load_curve import MAX_LOAD
 from stowplan.traces.rows import find_file, read_rows
@@ -74,6 +76,13 @@ class PublishedResults:
             _equal(result.allocation, self._allocation[key], MAX_ALLOCATION_ERROR),
             _equal(result.fragmentation, self._fragmentation[key], MAX_FRAGMENTATION_ERROR),
         )
+
+    def compared(self, result: OpenbResult) -> OpenbResult:
+        """The result with the number of equal points."""
+        found = self.compare(result)
+        if found is None:
+            return result
+        return replace(result, equal_allocation=found.allocation, equal_fragmentation=found.fragmentation)
 
     def compare_means(self, results: Iterable[OpenbResult]) -> dict[tuple[str, str], MeanComparison]:
         """By trace and policy: the means over the seeds that both have."""

@@ -33,6 +33,7 @@ class ScenarioTasks:
         self._study = study
         self._source = str(study.folder / study.spec.scenario)
         self._files = InputFiles()
+        self._checked_configs: set[bytes] = set()
         self._document = _document(self._source)
         self.first_seed = self._compiled(self._document).spec.seed
 
@@ -43,6 +44,8 @@ class ScenarioTasks:
         plugins += _in_folder(variation.values.get(_PLUGINS, spec.plugins), folder)
         config_file = self._config_file(document, variation)
         config = _document(str(config_file)) if config_file else altered(_NO_CONFIG)
+        if not plugins:  # Otherwise the names of plugins are known when a run has loaded them.
+            self._check_config(config, str(config_file))
         origin = self._study.origin
         for path, value in variation.values.items():
             if path.startswith(f"{_CONFIG}."):
@@ -52,6 +55,8 @@ class ScenarioTasks:
                 set_path(document, path, value, append=False, origin=origin)
         document.pop(_CONFIG, None)
         self._compiled(document)
+        if not plugins:
+            self._check_config(config, f"{origin}{_CONFIG}")
         files = self._files.of_scenario(document, Path(self._source).parent) | self._files.of_plugins(plugins)
         parameters = {"source": self._source, "document": document, "config": config, "plugins": plugins}
         return make_task(RUNNER, parameters, variation.values, seed, msgspec.json.encode(files, order="sorted"))
@@ -62,6 +67,13 @@ class ScenarioTasks:
             return self._study.folder / given
         own = document.get(_CONFIG)
         return Path(self._source).parent / own if own else None
+
+    def _check_config(self, config: dict[str, Any], where: str) -> None:
+        """Raises ConfigError before the first run if the configuration is invalid."""
+        encoded = msgspec.json.encode(config)
+        if encoded not in self._checked_configs:
+            read_config(encoded, where, IN_TREE_PLUGINS)
+            self._checked_configs.add(encoded)
 
     def _compiled(self, document: dict[str, Any]) -> LoadedScenario:
         return compile_scenario(document, self._source, Path(self._source).parent)

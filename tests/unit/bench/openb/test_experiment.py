@@ -123,7 +123,8 @@ def test_the_command_fails_for_differences(command: Command) -> None:
     command.publish("BestFit", shift=0.01)
     outcome = command.run("--policy=BestFit", "--json")
     assert outcome.exit_code == 1
-    assert json.loads(outcome.stdout)["policy"] == "BestFit"
+    found = json.loads(outcome.stdout)
+    assert (found["policy"], found["equal_allocation"], found["equal_fragmentation"]) == ("BestFit", 0, 0)
     assert "default/BestFit/42: 0 and 0 of 131 points equal" in outcome.stderr
 
 
