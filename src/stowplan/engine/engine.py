@@ -32,6 +32,7 @@ from stowplan.framework import ALL_EVENTS, ClusterEvent, Instruction, Pod, Queue
 from stowplan.framework.extender import CallExtender, Extender
 from stowplan.framework.points import POINTS
 from stowplan.queue import (
+    CHARGED_ATTEMPT_SECONDS,
     EXPENSIVE_ATTEMPT_SECONDS,
     Nominator,
     PodGroupQueue,
@@ -192,11 +193,12 @@ class Engine:
             self._state.queue.condition_changed(uid, known.refusal)
 
     def charge(self, seconds: float) -> None:
-        """The last scheduling cycle took this long. Expensive ones are charged to the namespace of the pod."""
+        """The last scheduling cycle took this long. Costly ones are charged to the namespace of the pod."""
         queued = self._cycles.last
-        if seconds >= EXPENSIVE_ATTEMPT_SECONDS and queued is not None:
+        if seconds >= CHARGED_ATTEMPT_SECONDS and queued is not None:
             waits = self._state.queue.charge(queued.pod.namespace, seconds)
-            self._state.observer.attempt_expensive(queued, seconds, waits)
+            if seconds >= EXPENSIVE_ATTEMPT_SECONDS:
+                self._state.observer.attempt_expensive(queued, seconds, waits)
 
     def examine(self, run: Callable[[], T]) -> T:
         """Runs plugins outside a scheduling cycle, for an explanation; actions that they request run afterwards."""

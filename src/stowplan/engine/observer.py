@@ -49,7 +49,7 @@ class Observer:
         """A pod group cycle is over: scheduled, unschedulable, waiting_on_preemption or error."""
 
     def attempt_expensive(self, queued: QueuedPodInfo, seconds: float, waits: float) -> None:
-        """A scheduling cycle took 100 ms or more; pods of its namespace wait for that many seconds, possibly 0."""
+        """A scheduling cycle took 20 ms or more; pods of its namespace wait for that many seconds, possibly 0."""
 
     def point_ran(self, queued: QueuedPodInfo, point: str, status: Status | None, seconds: float) -> None:
         """An extension point after the decision has run (Reserve, Permit, PreBindPreFlight, PreBind, Bind, PostBind or

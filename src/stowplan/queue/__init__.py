@@ -7,7 +7,7 @@ plugins are injected; no method blocks. Does not belong here: decisions, threads
 """
 
 from stowplan.queue.heap import sort_key_of
-from stowplan.queue.namespace_throttle import EXPENSIVE_ATTEMPT_SECONDS
+from stowplan.queue.namespace_throttle import CHARGED_ATTEMPT_SECONDS, EXPENSIVE_ATTEMPT_SECONDS
 from stowplan.queue.nominator import Nominator
 from stowplan.queue.pod_group_queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
 from stowplan.queue.queueing_hints import QueueingHintMap, QueueingStrategy
@@ -15,6 +15,7 @@ from stowplan.queue.refused_batch import RefusedBatch
 from stowplan.queue.scheduling_queue import SchedulingQueue
 
 __all__ = [
+    "CHARGED_ATTEMPT_SECONDS",
     "EXPENSIVE_ATTEMPT_SECONDS",
     "GANG_PLUGIN",
     "GroupKey",

@@ -17,7 +17,7 @@ from stowplan.cluster.reflector import REQUIRED_KINDS
 from stowplan.engine import Engine
 from stowplan.framework import Call, Failure, Instruction, Request
 from stowplan.framework.extender import CallExtender
-from stowplan.queue import EXPENSIVE_ATTEMPT_SECONDS
+from stowplan.queue import CHARGED_ATTEMPT_SECONDS
 from stowplan.runtime.gc_tuning import IdleCollector, trim_heap
 from stowplan.scheduler.answers import Answers
 from stowplan.scheduler.plugin_calls import PluginCaller
@@ -72,6 +72,8 @@ class SchedulingLoop:
         self._cpu_clock = cpu_clock
         self._cpu_read = (0.0, -inf)
         """A recent reading of the CPU clock, and its time."""
+        self._was_costly = False
+        """Whether the last attempt of the last full slice was costly: then the next one may be too."""
         self._executor = executor
         self._caller = caller
         self._loop = loop
@@ -198,30 +200,33 @@ class SchedulingLoop:
         engine.tick()
         more = False
         if not self._unsynced and self._may_schedule():
-            now = began = monotonic()
-            until = began + SLICE_SECONDS
-            if began - self._cpu_read[1] > CPU_CLOCK_SECONDS:
-                self._cpu_read = self._cpu_clock(), began
+            began = ended = monotonic()
+            until = ended + SLICE_SECONDS
+            if self._was_costly or ended - self._cpu_read[1] > CPU_CLOCK_SECONDS:
+                self._cpu_read = self._cpu_clock(), ended
             engine.hold_time()
             for _ in range(MAX_WAITING_WRITES - self._executor.waiting):
+                began = ended
                 more = engine.schedule_one()
-                if not more or (now := monotonic()) >= until:
+                if not more or (ended := monotonic()) >= until:
                     break
             engine.release_time()
-            if now - until >= EXPENSIVE_ATTEMPT_SECONDS:
-                # The last attempt alone: the attempts before it ended before `until`.
-                engine.charge(min(now - until, self._cpu_seconds(began, now)))
+            if more:
+                # A costly attempt is the last one of its slice, since it takes longer than a slice.
+                self._was_costly = ended - began >= CHARGED_ATTEMPT_SECONDS
+                if self._was_costly:
+                    engine.charge(min(ended - began, self._cpu_seconds(began, ended)))
         self._flush()
         return more and self._executor.waiting < MAX_WAITING_WRITES
 
-    def _cpu_seconds(self, began: float, now: float) -> float:
-        """The least CPU time of a slice that the readings of the clock prove.
+    def _cpu_seconds(self, began: float, ended: float) -> float:
+        """The least CPU time of an attempt that the readings of the clock prove.
 
         Time that the thread waited for the processor is not counted. Time that it was idle between the last reading
-        and the slice is deducted: an idle loop delays no other pod.
+        and the attempt is deducted: an idle loop delays no other pod.
         """
         cpu, read = self._cpu_read
-        self._cpu_read = self._cpu_clock(), now
+        self._cpu_read = self._cpu_clock(), ended
         return self._cpu_read[0] - cpu - (began - read)
 
     def _flush(self) -> None:

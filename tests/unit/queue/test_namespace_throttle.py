@@ -6,7 +6,12 @@ import pytest
 from tests.unit.queue.fakes import NODE_ADD, Rig, make_pod, names
 
 from stowplan.framework import QueuedPodInfo
-from stowplan.queue.namespace_throttle import BURST_SECONDS, MAX_UNOPPOSED_WAIT_SECONDS, OTHERS_ACTIVE_SECONDS
+from stowplan.queue.namespace_throttle import (
+    BURST_SECONDS,
+    COMMON_SHARE,
+    MAX_UNOPPOSED_WAIT_SECONDS,
+    OTHERS_ACTIVE_SECONDS,
+)
 
 SHARE = 0.25
 
@@ -63,6 +68,49 @@ def test_the_wait_ends_when_the_bucket_is_no_longer_empty() -> None:
     rig.queue.tick()
     assert names(rig.queue.active) == ["h1", "h2"]
     assert rig.pop().attempts == 1
+
+
+def test_many_namespaces_together_get_the_common_share() -> None:
+    rig = Rig(max_namespace_share=SHARE)
+    spent = 0.0
+    for number in range(20):
+        for pod in range(100):
+            rig.queue.add(make_pod(f"h{number}-{pod}", namespace=f"hostile-{number}"))
+    began = rig.clock.now
+    while (now := rig.clock.now) < began + 60.0:
+        rig.queue.add(make_pod(f"o{now}", namespace="ordinary"))
+        rig.queue.tick()
+        while (info := rig.queue.pop()) is not None:
+            seconds = 0.3 if info.pod.namespace != "ordinary" else 0.0
+            rig.clock.now += seconds
+            if seconds:
+                spent += seconds
+                rig.queue.charge(info.pod.namespace, seconds)
+            rig.queue.done(info.pod.uid)
+        rig.clock.now += 0.01
+    assert 0.9 * COMMON_SHARE * 60 < spent < COMMON_SHARE * 60 + 20 * (BURST_SECONDS + 0.3)
+
+
+def test_a_bucket_refills_faster_when_others_are_full() -> None:
+    """Four namespaces refill with a tenth of the time each until three of them are full, then one with its share."""
+    rig = Rig(max_namespace_share=SHARE)
+    for name in ("h1", "h2", "h3", "h4", "h4-again"):
+        rig.queue.add(make_pod(name, namespace=name[:2]))
+    rig.queue.add(make_pod("o", namespace="ordinary"))
+    for name in ("h1", "h2", "h3", "h4"):
+        assert rig.pop().pod.name == name
+        rig.queue.charge(name, BURST_SECONDS + (1.0 if name == "h4" else -0.1))
+    assert rig.pop().pod.name == "o"
+    assert rig.queue.pop() is None
+    all_filling = 0.1 / (COMMON_SHARE / 4)
+    assert rig.queue.next_deadline() == pytest.approx(rig.clock.now + all_filling)
+    rig.clock.now += all_filling
+    assert rig.queue.next_deadline() == pytest.approx(rig.clock.now + (1.0 - 0.1) / SHARE)
+    for seconds, left in (((1.0 - 0.1) / SHARE - 0.01, ["h4-again"]), (0.01, [])):
+        rig.clock.now += seconds
+        rig.queue.add(make_pod(f"o{seconds}", namespace="ordinary"))
+        rig.queue.tick()
+        assert names(rig.queue.throttled) == left
 
 
 def test_without_other_active_namespaces_no_pod_waits() -> None:

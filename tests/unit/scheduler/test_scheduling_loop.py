@@ -418,7 +418,35 @@ def test_an_expensive_attempt_is_charged_by_an_older_reading_of_the_cpu_clock(mo
         await until(lambda: executor.bound == {"p": "n"})
 
     scheduling(steps, engine=engine, clock=clock, cpu_clock=cpu_clock)
-    assert charged == [pytest.approx(1.0 - scheduling_loop.SLICE_SECONDS)]
+    assert charged == [pytest.approx(1.0)]
+
+
+def test_attempts_of_five_milliseconds_are_charged_after_idle_times_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first one may be missed: its reading of the CPU clock is from before the idle time."""
+    clock, cpu = Clock(1000.0), Clock(7.0)
+    engine = Engine(default_configuration(), REGISTRY, clock=clock, rng=random.Random(0), max_namespace_share=0.2)
+    charged: list[float] = []
+    schedule_one = engine.schedule_one
+
+    def slowly() -> bool:
+        if tried := schedule_one():
+            clock.now += 0.006
+            cpu.now += 0.006
+        return tried
+
+    monkeypatch.setattr(scheduling_loop, "monotonic", clock)
+    monkeypatch.setattr(engine, "schedule_one", slowly)
+    monkeypatch.setattr(engine, "charge", charged.append)
+
+    async def steps(host: SchedulingLoop, executor: FakeExecutor) -> None:
+        all_there(host)
+        for number in range(10):
+            host.put(KINDS["Pod"], items("Pod", pod(f"p{number}")))
+            await until(lambda number=number: f"p{number}" in executor.bound)  # type: ignore[misc]
+            clock.now += 0.03
+
+    scheduling(steps, engine=engine, clock=clock, cpu_clock=cpu)
+    assert charged[1:] == [pytest.approx(0.006)] * 9
 
 
 def test_no_namespace_is_charged_for_time_without_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,8 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             FLOAT32,
             "max_namespace_share",
             "The maximum share of the scheduling loop's time that a namespace may use for pods whose scheduling "
-            "attempts take 100ms or more, while pods of other namespaces are scheduled. 0 or 1 sets no limit.",
+            "attempts take 5ms or more, while pods of other namespaces are scheduled. All such namespaces together use "
+            "at most 40 percent. 0 or 1 sets no limit.",
         ),
         option(
             "explain-events",
