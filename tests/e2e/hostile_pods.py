@@ -24,6 +24,8 @@ FORMATS = (
     "'aaaaaaaaaa'.replace('a', 'bbbbbbbbbb').replace('b', 'cccccccccc').replace('c', 'dddddddddd').size() < 1",
 )
 STORM_PRIORITY_CLASS = "storm"
+NUMBER_LABEL = "number"
+"""The label of the nodes that has another integer on each."""
 
 
 def _tiny(name: str, namespace: str, **spec: Any) -> JsonObject:
@@ -57,8 +59,21 @@ def node_affinity_terms(name: str, namespace: str, size: int) -> list[JsonObject
         {"matchExpressions": [_requirement(f"{name}-{number}", operators[number % 2]), _requirement(name, "Exists")]}
         for number in range(size)
     ]
+    return [_with_terms(name, namespace, terms)]
+
+
+def node_affinity_bounds(name: str, namespace: str, size: int) -> list[JsonObject]:
+    """Terms that compare the number of every node with a bound that none of them reaches."""
+    terms = [
+        {"matchExpressions": [{"key": NUMBER_LABEL, "operator": "Gt", "values": [str(10**9 + number)]}]}
+        for number in range(size)
+    ]
+    return [_with_terms(name, namespace, terms)]
+
+
+def _with_terms(name: str, namespace: str, terms: list[JsonObject]) -> JsonObject:
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    return [_tiny(name, namespace, affinity={"nodeAffinity": required})]
+    return _tiny(name, namespace, affinity={"nodeAffinity": required})
 
 
 def _requirement(key: str, operator: str) -> JsonObject:
@@ -136,6 +151,7 @@ BUILDERS: dict[str, tuple[Builder, int]] = {
     "format selectors": (format_selectors, 0),
     "node selector": (node_selector, 20_000),
     "node affinity terms": (node_affinity_terms, 4_000),
+    "node affinity bounds": (node_affinity_bounds, 8_000),
     "topology keys": (topology_keys, 3_000),
     "spread constraints": (spread_constraints, 5_000),
     "extended resources": (extended_resources, 5_000),

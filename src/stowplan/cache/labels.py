@@ -10,13 +10,16 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.api.selectors import Requirement, requirements_match
+from stowplan.api.selectors import GT, LT, Requirement, parse_int64
 from stowplan.framework import NodeInfo
 
 ABSENT = -1
 _UNKNOWN = -2
 _MAX_KEPT = 256
 _MAX_DIFFERING_VALUES = 3
+_SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
+_NO_INTEGER = {GT: _SMALLEST_INTEGER, LT: _LARGEST_INTEGER}
+"""By operator, the integer that satisfies no bound: it stands for labels that are absent or no integer."""
 
 Bools = NDArray[np.bool_]
 
@@ -42,6 +45,7 @@ class LabelColumn:
         "__weakref__",
         "_free_ids",
         "_ids",
+        "_integers",
         "_latest",
         "_masks",
         "_members",
@@ -74,6 +78,8 @@ class LabelColumn:
         self._latest: tuple[bytes, Bools] | None = None
         """The latest choice of `where`, and its mask."""
         self._members: dict[int, NDArray[np.intp]] = {}
+        self._integers: dict[str, NDArray[np.int64]] = {}
+        """By operator, the label of each slot as an integer; from the first requirement with the operator on."""
 
     @property
     def unique(self) -> bool:
@@ -87,6 +93,7 @@ class LabelColumn:
             self.values.extend([ABSENT] * more)
         else:
             self.array, self.values = _absent_everywhere(size)
+        self._integers.clear()
         self._forget_masks()
 
     def put(self, slot: int, labels: Mapping[str, str]) -> None:
@@ -103,8 +110,11 @@ class LabelColumn:
             if self.present:
                 self.values[slot] = value
                 self.array[slot] = value
+                for operator, integers in self._integers.items():
+                    integers[slot] = _integer(text, operator)
             else:
                 self.array, self.values = _absent_everywhere(len(self.values))
+                self._integers.clear()
             self.version = next(_versions)
             self._forget_masks()
 
@@ -133,9 +143,18 @@ class LabelColumn:
                     table[self._ids[text]] = operator == "In"
             mask = self.where(table, index)
         else:
-            compared = [requirements_match((requirement,), {self.key: text}) for text in self.texts]
-            mask = np.array([*compared, False])[ids]
+            mask = self._compared(operator, parse_int64(values[0]), index)
         return mask
+
+    def _compared(self, operator: str, bound: int | None, index: slice | NDArray[np.intp]) -> Bools:
+        """Which nodes have an integer above (Gt) or below (Lt) the bound."""
+        integers = self._integers.get(operator)
+        if integers is None:
+            by_value = [_integer(text, operator) for text in (*self.texts, None)]
+            integers = self._integers[operator] = np.array(by_value, dtype=np.int64)[self.array]
+        if operator == GT:
+            return integers[index] > (_LARGEST_INTEGER if bound is None else bound)
+        return integers[index] < (_SMALLEST_INTEGER if bound is None else bound)
 
     def where(self, chosen: Bools, index: slice | NDArray[np.intp]) -> Bools:
         """The nodes whose value is chosen: `chosen` has an entry for each value and, last, one for absence.
@@ -207,6 +226,12 @@ class LabelColumn:
             self.occupied += self.sizes[value] == 0
             self.sizes[value] += 1
             self.present += 1
+
+
+def _integer(text: str | None, operator: str) -> int:
+    """A label as the integer that bounds of the operator are compared with."""
+    integer = None if text is None else parse_int64(text)
+    return _NO_INTEGER[operator] if integer is None else integer
 
 
 class LabelColumns:

@@ -137,9 +137,16 @@ def test_syntax_errors_are_collected_for_one_requirement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("7", 7), ("-0", 0), ("007", 7), ("", None), ("+", None), ("1e3", None), ("٣", None)]
-)
+    ("text", "number"),
+    [
+        ("7", 7), ("-0", 0), ("+7", 7), ("007", 7), ("-" + "0" * 61 + "7", -7), ("0" * 5000, 0), ("0" * 5000 + "7", 7),
+        (str(2**63 - 1), 2**63 - 1), (str(2**63), None), (str(-(2**63)), -(2**63)), (str(-(2**63) - 1), None),
+        ("9" * 5000, None), ("", None), ("+", None), ("+-7", None), ("1e3", None), ("1_0", None), (" 7", None),
+        ("7\n", None), ("0x7", None), ("٣", None), ("²", None),
+    ],
+)  # fmt: skip
 def test_parse_int64(text: str, number: int | None) -> None:
+    """As strconv.ParseInt(text, 10, 64)."""
     assert parse_int64(text) == number
 
 

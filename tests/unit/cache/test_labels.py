@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stowplan.api.selectors import Requirement, requirements_match
 from stowplan.cache import ABSENT, LabelColumn
 
 changes = st.lists(st.tuples(st.integers(0, 7), st.sampled_from([None, "a", "b", "c"])), max_size=40)
@@ -108,3 +111,54 @@ def test_versions_differ_between_columns_of_one_key() -> None:
     first.put(0, {"zone": "a"})
     second.put(1, {"zone": "a"})
     assert first.version != second.version
+
+
+TOP = 2**63 - 1
+numbers = st.one_of(
+    st.integers(-3, 3).map(str),
+    st.sampled_from([TOP - 1, TOP, TOP + 1, -TOP, -TOP - 1, -TOP - 2]).map(str),
+    st.sampled_from(["", "-", "+2", "-0", "007", "0" * 62 + "1", "9" * 63]),
+    st.sampled_from(["1_0", " 1", "1\n", "0x1", "1.0", "1e1", "٣", "²", "big"]),
+)
+number_changes = st.lists(st.tuples(st.integers(0, 5), st.none() | numbers), max_size=12)
+
+
+@given(st.lists(st.tuples(number_changes, st.sampled_from(["Gt", "Lt"]), numbers), max_size=5), st.integers(6, 9))
+def test_numbers_are_compared_as_one_label_is(
+    steps: list[tuple[list[tuple[int, str | None]], str, str]], later_size: int
+) -> None:
+    column = LabelColumn("size", 6)
+    labels: list[dict[str, str]] = [{} for _ in range(6)]
+    for puts, operator, bound in steps:
+        for slot, text in puts:
+            labels[slot] = {} if text is None else {"size": text}
+            column.put(slot, labels[slot])
+        if puts and len(labels) < later_size:
+            column.grow(later_size)
+            labels += [{} for _ in range(later_size - len(labels))]
+        wanted = Requirement("size", operator, (bound,))
+        expected = [requirements_match((wanted,), each) for each in labels]
+        assert column.matching(wanted, slice(0, len(labels))).tolist() == expected
+        assert column.matching(wanted, np.array([5, 0])).tolist() == [expected[5], expected[0]]
+
+
+@pytest.mark.parametrize("operator", ["Gt", "Lt"])
+def test_the_labels_of_nodes_are_parsed_once_for_all_bounds(operator: str) -> None:
+    """A pod can have thousands of such terms, and a cluster thousands of values."""
+    column = LabelColumn("size", 500)
+    for slot in range(500):
+        column.put(slot, {"size": str(slot)})
+    calls = 0
+
+    def count_call(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count_call)
+    try:
+        for bound in range(200):
+            column.matching(Requirement("size", operator, (str(bound),)), slice(0, 500))
+            column.put(bound, {"size": f"1{bound}"})
+    finally:
+        sys.setprofile(None)
+    assert calls <= 500 * 3 + 200 * 20
