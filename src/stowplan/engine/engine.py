@@ -352,7 +352,7 @@ def _queue(
         on_enter=observer.pod_queued if _overrides(observer, "pod_queued") else None,
         on_enter_together=observer.pods_queued if _overrides(observer, "pod_queued") else None,
         on_repeated=lambda info, times: history.repeated(info.pod.uid, times, info.timestamp),
-        joins_refused=getattr(sort, "reads_template_and_timestamp_only", False),
+        joins_refused=sort.keeps_equal_pods_together(),
     )
 
 

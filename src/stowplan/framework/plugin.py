@@ -250,3 +250,16 @@ class Plugin:
 def implements(cls: type, method: str) -> bool:
     """Whether a class overrides one of Plugin's methods."""
     return getattr(cls, method, None) is not getattr(Plugin, method)
+
+
+def is_set_beside(cls: type, attribute: str, *methods: str) -> bool:
+    """Whether an attribute that describes methods was set by the class that last overrode one of them, or by a
+    subclass of that class. Otherwise it describes methods that were overridden since."""
+    for each in cls.__mro__:
+        if each is Plugin:
+            break
+        if attribute in vars(each):
+            return True
+        if not vars(each).keys().isdisjoint(methods):
+            break
+    return False

@@ -15,7 +15,6 @@ class QOSSort(InTreePlugin):
 
     name = "QOSSort"
     reads_template_and_timestamp_only = True
-    """Equal pods that were refused together may stay together in the queue."""
 
     def less(self, a: fwk.QueuedPodInfo, b: fwk.QueuedPodInfo) -> bool:
         return self.sort_key(a) < self.sort_key(b)

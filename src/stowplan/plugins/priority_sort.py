@@ -14,7 +14,6 @@ class PrioritySort(InTreePlugin):
 
     name = "PrioritySort"
     reads_template_and_timestamp_only = True
-    """Equal pods that were refused together may stay together in the queue."""
 
     def less(self, a: fwk.QueuedPodInfo, b: fwk.QueuedPodInfo) -> bool:
         mine, other = a.pod.priority, b.pod.priority

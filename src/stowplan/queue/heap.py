@@ -10,6 +10,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any, cast
 
 from stowplan.framework import Plugin, Pod, QueuedPodInfo
+from stowplan.framework.plugin import is_set_beside
 
 Less = Callable[[QueuedPodInfo, QueuedPodInfo], bool]
 
@@ -24,14 +25,8 @@ def sort_key_of(plugin: Plugin) -> SortKey | None:
     """A plugin's `sort_key`; None for a subclass that overrides `less` and inherits a key that orders like the old one.
 
     The adapter of an out-of-tree plugin has the plugin as `inner`, whose class decides."""
-    for cls in type(getattr(plugin, "inner", plugin)).__mro__:
-        if cls is Plugin:
-            break
-        if "sort_key" in vars(cls):
-            return cast(SortKey, plugin.sort_key)
-        if "less" in vars(cls):
-            break
-    return None
+    cls = type(getattr(plugin, "inner", plugin))
+    return cast(SortKey, plugin.sort_key) if is_set_beside(cls, "sort_key", "less") else None
 
 
 class _ByLess:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stowplan.cache import Cluster
 from stowplan.framework import CycleState, Handle, Mask, Nodes, Plugin, Pod, PodTemplate, Status
+from stowplan.framework.plugin import is_set_beside
 from stowplan.plugins.base.victim_rules import VictimRules
 
 
@@ -52,6 +53,11 @@ class InTreePlugin(Plugin):
     """For a plugin of cluster scope: whether PreFilter and Filter depend on nothing but the template, the nodes and
     pods of the cache, and objects that `rules_version` counts. Otherwise refusals of its pods are not remembered."""
 
+    reads_template_and_timestamp_only: ClassVar[bool] = False
+    """For a QueueSort plugin: whether the order depends on nothing but the template and the timestamp, so that equal
+    pods that were refused together may stay together in the queue. It holds for the `less` and `sort_key` of the class
+    that sets it: a subclass that overrides one of them sets it again, or gives it up."""
+
     reserves_by_default: ClassVar[bool] = True
     """Whether Reserve has an effect with default args, so that an extender has to bind the pods of the plugin."""
 
@@ -59,6 +65,12 @@ class InTreePlugin(Plugin):
         super().__init__(args, handle)
         self.cluster: Cluster = handle.cluster
         self.nodes = self.cluster.nodes
+
+    @classmethod
+    def keeps_equal_pods_together(cls) -> bool:
+        """Whether `reads_template_and_timestamp_only` is true of the class's own order."""
+        name = "reads_template_and_timestamp_only"
+        return cls.reads_template_and_timestamp_only and is_set_beside(cls, name, "less", "sort_key")
 
     def passing_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Mask:
         """The nodes that `filter_nodes` does not reject. Override where that is cheaper than finding the reasons."""
