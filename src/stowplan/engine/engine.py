@@ -38,7 +38,6 @@ from stowplan.queue import (
     PodGroupQueue,
     QueueingHintMap,
     SchedulingQueue,
-    sort_key_of,
 )
 from stowplan.runtime import Profile, Registry, build_profiles
 from stowplan.runtime.decide.diagnosis import EXTENDER
@@ -339,7 +338,7 @@ def _queue(
     return make(
         clock=clock,
         less=sort.less,
-        sort_key=sort_key_of(sort),
+        sort_key=sort.current_sort_key(),
         pre_enqueue=_pre_enqueue(profiles, observer, clock),
         hints={name: _hints(profile, observer, clock) for name, profile in profiles.items()},
         nominator=nominator,

@@ -6,7 +6,6 @@ plugins are injected; no method blocks. Does not belong here: decisions, threads
 `logs` and `api`.
 """
 
-from stowplan.queue.heap import sort_key_of
 from stowplan.queue.namespace_throttle import CHARGED_ATTEMPT_SECONDS, EXPENSIVE_ATTEMPT_SECONDS
 from stowplan.queue.nominator import Nominator
 from stowplan.queue.pod_group_queue import GANG_PLUGIN, GroupKey, PodGroupQueue, group_key
@@ -26,5 +25,4 @@ __all__ = [
     "RefusedBatch",
     "SchedulingQueue",
     "group_key",
-    "sort_key_of",
 ]

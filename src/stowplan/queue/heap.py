@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
-from typing import Any, cast
+from typing import Any
 
-from stowplan.framework import Plugin, Pod, QueuedPodInfo
-from stowplan.framework.plugin import is_set_beside
+from stowplan.framework import Pod, QueuedPodInfo
 
 Less = Callable[[QueuedPodInfo, QueuedPodInfo], bool]
 
@@ -19,14 +18,6 @@ SortKey = Callable[[QueuedPodInfo], tuple[Any, ...]]
 
 _MAX_STALE_ENTRIES = 64
 """Stale entries kept beyond the number of live ones before the heap is rebuilt."""
-
-
-def sort_key_of(plugin: Plugin) -> SortKey | None:
-    """A plugin's `sort_key`; None for a subclass that overrides `less` and inherits a key that orders like the old one.
-
-    The adapter of an out-of-tree plugin has the plugin as `inner`, whose class decides."""
-    cls = type(getattr(plugin, "inner", plugin))
-    return cast(SortKey, plugin.sort_key) if is_set_beside(cls, "sort_key", "less") else None
 
 
 class _ByLess:

@@ -74,6 +74,12 @@ def test_equal_pods_stay_together_only_with_an_order_that_allows_it(sort: type[I
     assert sort.keeps_equal_pods_together() is together
 
 
+@pytest.mark.parametrize(("sort", "keyed"), [(Alike, True), (ByName, False), (ByKey, True), (ByTemplate, False)])
+def test_an_inherited_key_is_not_used_with_another_order(sort: type[InTreePlugin], keyed: bool) -> None:
+    plugin = sort(None, cast(Any, SimpleNamespace(cluster=CLUSTER)))
+    assert (plugin.current_sort_key() is not None) is keyed
+
+
 @pytest.mark.parametrize(("sort", "together"), [(Alike, True), (ByName, False)])
 def test_an_overridden_order_separates_pods_that_were_refused_together(sort: Any, together: bool) -> None:
     pods = (pod(name, requests={"cpu": "8"}) for name in "abc")

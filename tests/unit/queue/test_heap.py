@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.queue.fakes import less, make_pod, names, sort_key
 
-from stowplan.framework import Plugin, QueuedPodInfo
-from stowplan.queue.heap import PodHeap, SortKey, key_by, sort_key_of
+from stowplan.framework import QueuedPodInfo
+from stowplan.queue.heap import PodHeap, SortKey, key_by
 
 PODS = [make_pod(f"p{i}", i % 3) for i in range(30)]
 
@@ -97,31 +96,3 @@ def test_a_heap_is_a_sorted_list(ops: list[tuple[int, int]]) -> None:
             assert heap.pop() is (held.pop(0) if held else None)
         assert list(heap) == held
         assert (len(heap), heap.peek()) == (len(held), held[0] if held else None)
-
-
-class Sorts(Plugin):
-    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
-        return a.pod.name < b.pod.name
-
-
-class SortsByKey(Sorts):
-    def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...]:
-        return (item.pod.name,)
-
-
-class SortsOtherwise(SortsByKey):
-    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
-        return a.pod.name > b.pod.name
-
-
-class SortsAlike(SortsByKey): ...
-
-
-@pytest.mark.parametrize(
-    ("cls", "keyed"), [(Plugin, False), (Sorts, False), (SortsByKey, True), (SortsOtherwise, False), (SortsAlike, True)]
-)
-def test_a_key_counts_only_beside_its_less(cls: type[Plugin], keyed: bool) -> None:
-    key = sort_key_of(cls(None, None))  # type: ignore[arg-type]
-    assert (key is not None) is keyed
-    if key is not None:
-        assert key(QueuedPodInfo(PODS[0], 1.0)) == ("p0",)

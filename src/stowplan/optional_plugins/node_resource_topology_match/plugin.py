@@ -58,7 +58,7 @@ class NodeResourceTopologyMatch(InTreePlugin):
 
     def __init__(self, args: NodeResourceTopologyMatchArgs, handle: fwk.Handle) -> None:
         super().__init__(args, handle)
-        self._cache = make_cache(self.cluster, args, getattr(handle, "profile_name", ""))
+        self._cache = make_cache(self.cluster, args, handle.profile_name)
         self._weights = {resource.name: resource.weight for resource in args.scoring_strategy.resources}
 
     def filter(self, state: fwk.CycleState, pod: fwk.Pod, node: fwk.NodeInfo) -> fwk.Status | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache import Cluster
-from stowplan.framework import CycleState, Handle, Mask, Nodes, Plugin, Pod, PodTemplate, Status
+from stowplan.framework import CycleState, Handle, Mask, Nodes, Plugin, Pod, PodTemplate, QueuedPodInfo, Status
 from stowplan.framework.plugin import is_set_beside
 from stowplan.plugins.base.victim_rules import VictimRules
 
@@ -65,6 +65,10 @@ class InTreePlugin(Plugin):
         super().__init__(args, handle)
         self.cluster: Cluster = handle.cluster
         self.nodes = self.cluster.nodes
+
+    def current_sort_key(self) -> Callable[[QueuedPodInfo], Any] | None:
+        """`sort_key`; None for a subclass that overrides `less` and inherits a key that orders like the old one."""
+        return self.sort_key if is_set_beside(type(self), "sort_key", "less") else None
 
     @classmethod
     def keeps_equal_pods_together(cls) -> bool:

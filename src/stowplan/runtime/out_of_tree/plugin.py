@@ -42,6 +42,7 @@ from stowplan.framework import (
     implements,
 )
 from stowplan.framework.explanation import EXPLANATION_FAILED
+from stowplan.framework.plugin import is_set_beside
 from stowplan.framework.points import FILTER, POINTS, SCORE, PointStep, implements_point
 from stowplan.framework.safe_text import is_user_interrupt, raised, shown
 from stowplan.framework.status import merge_rejections
@@ -136,6 +137,9 @@ class OutOfTreePlugin(InTreePlugin):
     def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
         answer = self._call("less", self.inner.less, a, b)
         return answer if isinstance(answer, bool) else False
+
+    def current_sort_key(self) -> Callable[[QueuedPodInfo], Any] | None:
+        return self.sort_key if is_set_beside(type(self.inner), "sort_key", "less") else None
 
     def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...]:
         """The plugin's key after a 0. A pod without a valid key gets (1,) and goes behind the others."""

@@ -9,16 +9,30 @@ import signal
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import inf, nan
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from tests.builders import World, node, pod
 
 from stowplan.errors import PluginBugError
-from stowplan.framework import Code, CycleState, NodeInfo, Nodes, Plugin, Pod, Status, error, reject, skip, wait
+from stowplan.framework import (
+    Code,
+    CycleState,
+    NodeInfo,
+    Nodes,
+    Plugin,
+    Pod,
+    QueuedPodInfo,
+    Status,
+    error,
+    reject,
+    skip,
+    wait,
+)
 from stowplan.framework.safe_text import shown
 from stowplan.runtime import Decision
+from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 
 SCOPES = ("node", "node+pods", "cluster")
 NODES = {"few": 3, "many": 20}
@@ -540,3 +554,33 @@ def test_failures_are_logged_with_the_plugin(caplog: pytest.LogCaptureFixture) -
     world(plugin(filter=boom), 1).decide(pod("p"))
     expected = r"Plugin failed: filter raised ValueError: boom \(\S+/test_plugin.py:\d+\) \(plugin=p\)"
     assert any(re.fullmatch(expected, message) for message in caplog.messages)
+
+
+class Sorts(Plugin):
+    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+        return a.pod.name < b.pod.name
+
+
+class SortsByKey(Sorts):
+    def sort_key(self, item: QueuedPodInfo) -> tuple[Any, ...]:
+        return (item.pod.name,)
+
+
+class SortsOtherwise(SortsByKey):
+    def less(self, a: QueuedPodInfo, b: QueuedPodInfo) -> bool:
+        return a.pod.name > b.pod.name
+
+
+class SortsAlike(SortsByKey): ...
+
+
+@pytest.mark.parametrize(
+    ("cls", "keyed"), [(Plugin, False), (Sorts, False), (SortsByKey, True), (SortsOtherwise, False), (SortsAlike, True)]
+)
+def test_a_key_counts_only_beside_its_less(cls: type[Plugin], keyed: bool) -> None:
+    plugin = OutOfTreePlugin(cls(None, cast(Any, None)), lambda: None)
+    key = plugin.current_sort_key()
+    assert (key is not None) is keyed
+    assert not plugin.keeps_equal_pods_together()
+    if key is not None:
+        assert key(QueuedPodInfo(World().pod(pod("p0")), 1.0)) == (0, "p0")
