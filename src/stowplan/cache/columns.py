@@ -177,13 +177,12 @@ class ChangeLog:
     array `changed` (the position of each slot's latest change) for one that is many behind.
     """
 
-    __slots__ = ("_first", "changed", "position", "slots")
+    __slots__ = ("changed", "position", "slots")
 
     def __init__(self, size: int) -> None:
         self.changed: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
         self.slots: list[int] = []
         """The latest changes, at least 4,096 of them where there were so many."""
-        self._first = 1
         self.position = 1
         """The position of the next change."""
 
@@ -195,7 +194,6 @@ class ChangeLog:
         self.position += 1
         self.slots.append(slot)
         if len(self.slots) > 8192:
-            self._first += 4096
             del self.slots[:4096]
 
     def extend(self, slots: list[int]) -> None:
@@ -204,15 +202,14 @@ class ChangeLog:
         self.position += len(slots)
         self.slots += slots
         while len(self.slots) > 8192:
-            self._first += 4096
             del self.slots[:4096]
 
-    def since(self, position: int) -> list[int] | None:
-        """Slots that changed at or after the position, with repeats; None where the log no longer reaches back."""
-        if position < self._first:
-            return None
-        return self.slots[position - self._first :]
+    def recent(self, position: int, max_changes: int) -> list[int] | None:
+        """The slots that changed at or after the position, with repeats; None if there are more changes, or more than
+        the list has."""
+        behind, known = self.position - position, len(self.slots)
+        return self.slots[known - behind :] if behind <= min(max_changes, known) else None
 
     def changed_since(self, position: int) -> NDArray[np.intp]:
-        """The same, each slot once, by a pass over the array; works for every position."""
+        """The slots that changed at or after the position, each once, by a pass over the array."""
         return (self.changed >= position).nonzero()[0]

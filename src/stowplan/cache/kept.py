@@ -58,7 +58,7 @@ class KeptBySlot(Generic[C]):
         if behind > MAX_SCALAR_REPAIRS or self._node_version != self.nodes.version:
             self._repair_nodes(position, context)
         else:
-            recent = log.slots[-behind:]
+            recent = log.slots[-behind:]  # `log.recent`, without a call.
             for slot in set(recent) if behind > 1 else recent:
                 self.repair_one(slot, context)
         self._position = position + behind

@@ -35,10 +35,10 @@ class TestChangeLog:
         log = ChangeLog(4)
         log.append(2)
         position = log.position
-        assert log.since(position) == []
+        assert log.recent(position, 9) == []
         log.append(1)
         log.append(1)
-        assert log.since(position) == [1, 1]
+        assert log.recent(position, 9) == [1, 1]
         assert log.changed_since(position).tolist() == [1]
         assert log.position == position + 2
 
@@ -48,7 +48,7 @@ class TestChangeLog:
         log.append(0)
         log.grow(3)
         log.append(2)
-        assert log.since(start) == [0, 2]
+        assert log.recent(start, 9) == [0, 2]
         assert log.changed_since(start).tolist() == [0, 2]
 
     @pytest.mark.parametrize("readers", [range(0, 30_000, 777)])
@@ -62,12 +62,13 @@ class TestChangeLog:
             positions.append(log.position)
             log.append(slot)
         for reader in readers:
-            recent = log.since(positions[reader])
+            recent = log.recent(positions[reader], 30_000)
             assert recent is None or recent == slots[reader:]
             assert set(log.changed_since(positions[reader]).tolist()) == set(slots[reader:])
-        assert log.since(positions[0]) is None
-        assert log.since(positions[-100]) == slots[-100:]
-        kept = sum(log.since(position) is not None for position in positions)
+        assert log.recent(positions[0], 30_000) is None
+        assert log.recent(positions[-100], 100) == slots[-100:]
+        assert log.recent(positions[-100], 99) is None
+        kept = sum(log.recent(position, 30_000) is not None for position in positions)
         assert 4000 < kept < 9000
 
 

@@ -102,10 +102,10 @@ class KeptRefusal:
     def _changed_slots(self) -> set[int] | None:
         """The nodes on which pods came or went or were nominated; None if these are too many."""
         nodes, nominator = self._profile.cluster.nodes, self._profile.nominator
-        behind = nodes.log.position - self._position
-        if behind > MAX_SCALAR_REPAIRS:
+        recent = nodes.log.recent(self._position, MAX_SCALAR_REPAIRS)
+        if recent is None:
             return None
-        slots = set(nodes.log.slots[-behind:]) if behind else set()
+        slots = set(recent)
         if nominator.version != self._nominations:
             names = nominator.changed_since(self._nominations)
             if names is None:
