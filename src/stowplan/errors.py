@@ -10,6 +10,20 @@ it, and the command line prints it without a traceback.
     ├── InputError      a case, an object or a file that cannot be read
     └── PluginError     a plugin that cannot be found, built or registered
         └── PluginBugError  a plugin whose code is faulty
+
+The packages of a room define further classes below these. All names end in `Error`.
+
+Not in this tree are exceptions that end a computation across several functions, and that the package which raises them
+turns into a value or into an exception of the tree. No user and no other package receives them:
+
+    cel         CelError, CompileError, EvaluationStoppedError (results of an expression)
+    cluster     OutputTooLargeError (an OSError, as other faults of a credential plugin's process)
+    config      MalformedYamlError (a ValueError, as msgspec's errors about JSON)
+    plugins     AllocationError, SearchTimeoutError, _PruneError, _TooManyError (the search for devices)
+    simulator   ScenarioQuantityError (a ValueError, before its path in the scenario is known)
+    testing     GoError, SeveredError
+
+`CommandError` of the command line is a `click.ClickException`, by which click prints a text and exits.
 """
 
 import os

@@ -66,7 +66,7 @@ COMMANDS = {
 }
 
 
-class CommandFailure(click.ClickException):
+class CommandError(click.ClickException):
     """A StowplanError for the terminal: each line starts with the program's name."""
 
     exit_code = 2
@@ -76,7 +76,7 @@ class CommandFailure(click.ClickException):
             click.echo(f"stowplan: {line}", file=file, err=True)
 
 
-class PluginBug(CommandFailure):
+class PluginBugCommandError(CommandError):
     """A plugin whose code is faulty."""
 
     exit_code = EXIT_PLUGIN_BUG
@@ -91,7 +91,7 @@ class Program(LazyGroup):
         except StowplanError as error:
             if tracebacks_wanted():
                 traceback.print_exc()
-            raise (PluginBug if isinstance(error, PluginBugError) else CommandFailure)(str(error)) from error
+            raise (PluginBugCommandError if isinstance(error, PluginBugError) else CommandError)(str(error)) from error
         finally:
             # A broken pipe raises here, where click exits quietly, and not at interpreter exit.
             sys.stdout.flush()
@@ -196,7 +196,7 @@ def _run() -> int:
     try:
         status: int | None = cli.main(prog_name="stowplan", standalone_mode=False)
     except click.UsageError as error:
-        CommandFailure(_usage_problem(error)).show()
+        CommandError(_usage_problem(error)).show()
         return error.exit_code
     except click.ClickException as error:
         error.show()
@@ -206,7 +206,7 @@ def _run() -> int:
     except OSError as error:
         # click handles broken pipes; this is a full disk or a similar error.
         _drop_output()
-        failure = CommandFailure(error.strerror or str(error))
+        failure = CommandError(error.strerror or str(error))
         failure.show()
         return failure.exit_code
     return status or 0

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import stowplan.cli as package
 from stowplan.cli.command import Command
-from stowplan.cli.main import COMMANDS, CommandEntry, CommandFailure, cli, main
+from stowplan.cli.main import COMMANDS, CommandEntry, CommandError, cli, main
 from stowplan.errors import ConfigError, InputError
 
 Behaviour = Callable[[], object]
@@ -199,7 +199,7 @@ def test_every_exit_status_is_documented_in_the_help_and_in_the_reference() -> N
         importlib.import_module(f"stowplan.cli.{found.name}") for found in pkgutil.iter_modules(package.__path__)
     ]
     names = [(module, name) for module in modules for name in vars(module) if name.startswith("EXIT_")]
-    used = {0, CommandFailure.exit_code, *(getattr(module, name) for module, name in names)}
+    used = {0, CommandError.exit_code, *(getattr(module, name) for module, name in names)}
     shown = CliRunner().invoke(cli, ["--help"]).stdout.partition("Exit status:")[2]
     assert {int(number) for number in re.findall(r"^ +(\d+)  ", shown, re.MULTILINE)} == used
     reference = (Path(__file__).parents[3] / "docs" / "reference" / "cli.md").read_text()
