@@ -10,6 +10,13 @@ from stowplan import logs
 
 _REMINDER_SECONDS = 60.0
 
+_MESSAGES = {
+    "list": ("Failed to list", "Succeeded to list again"),
+    "watch": ("Failed to watch", "Succeeded to watch again"),
+    "acquire": ("Failed to acquire", "Succeeded to acquire again"),
+}
+"""By verb, the messages for a failure and for the first success after it."""
+
 log = logs.get(__name__)
 
 
@@ -62,8 +69,8 @@ class FailureLog:
         last, logged_at = self._last.get(verb, (None, 0.0))
         if text != last or now - logged_at >= _REMINDER_SECONDS:
             self._last[verb] = (text, now)
-            log.warning(f"Failed to {verb}", **self._fields, err=text)
+            log.warning(_MESSAGES[verb][0], **self._fields, err=text)
 
     def works(self, verb: str) -> None:
         if self._last.pop(verb, None):
-            log.info(f"Succeeded to {verb} again", **self._fields)
+            log.info(_MESSAGES[verb][1], **self._fields)

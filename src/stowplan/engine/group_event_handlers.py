@@ -78,7 +78,10 @@ class GroupEventHandlers(EventHandlers):
             self._queue.wake_group(key)
             for problem in preference_problems(group.metadata):
                 log.warning(
-                    f"Ignoring a key of the annotation {PREFERRED_TOPOLOGY}: {problem}", podGroup=logs.ref(group)
+                    "Ignoring a key of an annotation",
+                    podGroup=logs.ref(group),
+                    annotation=PREFERRED_TOPOLOGY,
+                    err=problem,
                 )
 
     def _remove_group(self, group: Any) -> None:

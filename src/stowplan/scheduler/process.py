@@ -61,7 +61,7 @@ def run(
         log.info("Wrote configuration to", file=options.write_config_to)
         return EXIT_DONE
     for warning in options.warnings:
-        log.warning(warning)
+        log.warning("Configuration warning", err=warning)
     extenders = build_extenders(options.config.extenders, patience=options.extender_limits)
     for extender in extenders:
         log.v(2, "Creating extender", extender=extender.name)

@@ -172,7 +172,7 @@ class HandlerState:
         """Log that kube-scheduler's `nodeCacheCapable` does not match this extender, for the first request only."""
         if not self._mismatch_logged:
             self._mismatch_logged = True
-            log.warning(text)
+            log.warning("nodeCacheCapable does not match this extender", err=text)
 
     def _plugins_for_dry_run(self, nodes: list[RawNode]) -> ClusterPlugins:
         if self._dry_run_plugins is None:

@@ -228,7 +228,7 @@ class ExtenderServer:
     def _announce(self) -> None:
         serving = self._config.serving
         for warning in self.handlers.warnings:
-            log.warning(warning)
+            log.warning("Configuration warning", err=warning)
         if not serving.tls.client_ca_file and not serving.is_loopback:
             log.warning("Any client that reaches this port is answered: require certificates by --client-ca-file")
         if self.informer_cache is None and not self._config.bare_names:

@@ -55,12 +55,12 @@ class ElasticQuotas:
         for item in sorted(self._store, key=lambda item: (item.metadata.creation_timestamp, item.metadata.name)):
             namespace = item.metadata.namespace
             if namespace in self._by_namespace:
-                self._report(item, f"ignored: ElasticQuota {self._by_namespace[namespace].name} applies")
+                self._report(item, f"ElasticQuota {self._by_namespace[namespace].name} applies")
                 continue
             try:
                 self._by_namespace[namespace] = self._quota(item)
             except QuantityError as problem:
-                self._report(item, f"ignored: {problem}")
+                self._report(item, f"{problem}")
         for quota in self._by_namespace.values():
             add(self.total_min, quota.min)
 
@@ -69,7 +69,11 @@ class ElasticQuotas:
         key = f"{item.metadata.namespace}/{item.metadata.name} {problem}"
         if key not in self._reported:
             self._reported.add(key)
-            log.warning("ElasticQuota " + problem, elasticQuota=f"{item.metadata.namespace}/{item.metadata.name}")
+            log.warning(
+                "ElasticQuota is ignored",
+                elasticQuota=logs.ObjectRef(item.metadata.namespace, item.metadata.name),
+                err=problem,
+            )
 
     def _quota(self, item: api.ElasticQuota) -> Quota:
         minimum = amounts(item.spec.min or {})

@@ -91,7 +91,7 @@ class LoadCollector:
         if problem == self._problem:
             return
         if problem:
-            log.warning("Load metrics: " + problem, source=self._source.name)
+            log.warning("Load metrics have a problem", source=self._source.name, err=problem)
         elif self._problem:
             log.info("Load metrics are available", source=self._source.name)
         self._problem = problem

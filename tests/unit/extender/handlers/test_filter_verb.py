@@ -96,7 +96,8 @@ def test_names_without_a_cache_are_an_error_that_says_what_to_do(caplog: pytest.
         "in kube-scheduler's configuration, or start the extender with --kubeconfig or --in-cluster"
     }
     assert answers[0]["NodeNames"] is None
-    assert [record.message for record in caplog.records] == [answers[0]["Error"]], "one line, for the first request"
+    (record,) = caplog.records
+    assert record.message == f"nodeCacheCapable does not match this extender: {answers[0]['Error']}", "only once"
 
 
 def test_whole_nodes_with_a_cache_are_answered_and_reported_once(caplog: pytest.LogCaptureFixture) -> None:

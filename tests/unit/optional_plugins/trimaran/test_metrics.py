@@ -330,7 +330,7 @@ def test_an_endpoint_that_lies_is_one_line(
     assert collector.latest(lambda: 1000.0) is None
     assert collector.latest(lambda: 1000.0) is None
     (line,) = lines()
-    assert line.startswith("Load metrics: ")
+    assert line.startswith("Load metrics have a problem: ")
     assert text in line
     assert "\n" not in line
     assert len(line) < 250
