@@ -1,4 +1,4 @@
-"""Configurations of every era: converted, the stock kube-scheduler starts with them; as they are, ours schedules."""
+"""Configurations of every version: converted, the stock kube-scheduler starts with them; as they are, ours schedules."""
 
 from __future__ import annotations
 

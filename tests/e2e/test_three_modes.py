@@ -176,7 +176,7 @@ def test_the_same_nodes_are_feasible_and_one_of_the_best_is_chosen(
         nodes = kube_api.list("Node")[:5]
         findings = check_extender(prefix, filter_verb="filter", prioritize_verb="prioritize", nodes=nodes, fuzz=33)
         # Schedulers of old do not know of nodes that nothing helps, so they have no reason to tell.
-        known = [each for each in findings if each.level == "error" or each.era.startswith(("v1.36", "newer"))]
+        known = [each for each in findings if each.level == "error" or each.release.startswith(("v1.36", "newer"))]
         assert not known, "\n".join(map(str, known))
     reference = modes["behind kube-scheduler"]
     for mode, seen in modes.items():

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from stowplan.framework import Plugin
     from stowplan.runtime import Factory
 
-POLICY_ERA = "policy-v1"
-ERAS = (POLICY_ERA, "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
-_OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
+_POLICY = "policy-v1"
+CONFIG_VERSIONS = (_POLICY, "v1alpha2", "v1beta1", "v1beta2", "v1beta3", "v1")
+_OLD_ENTRIES = (_POLICY, "v1alpha2")
 """Versions with `enableHttps` instead of `enableHTTPS`, and timeouts in nanoseconds."""
 
 
@@ -34,7 +34,14 @@ _OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
     metavar="PLUGIN",
     help=f"Plugin that the extender serves: {SPECIFICATION}; may be given again.",
 )
-@click.option("--era", type=click.Choice(ERAS), default="v1", show_default=True, help="Version of the configuration.")
+@click.option(
+    "--config-version",
+    "version",
+    type=click.Choice(CONFIG_VERSIONS),
+    default="v1",
+    show_default=True,
+    help="Version of the configuration.",
+)
 @click.option("--url-prefix", default="", metavar="URL", help="URL of the extender.  [default: http://127.0.0.1:8888]")
 @click.option("--filter-verb", default="filter", show_default=True, metavar="NAME", help="Name of the filter verb.")
 @click.option(
@@ -64,7 +71,7 @@ _OLD_ENTRIES = (POLICY_ERA, "v1alpha2")
     "May be given again.",
 )
 @output_option
-def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> None:
+def extender(plugins: tuple[str, ...], version: str, output: str, **wishes: Any) -> None:
     """Print the entry for kube-scheduler's configuration that calls 'stowplan extender' with these plugins.
 
     The verbs follow from the methods that the plugins implement: filter, score (prioritize), select_victims (preempt)
@@ -74,17 +81,17 @@ def extender(plugins: tuple[str, ...], era: str, output: str, **wishes: Any) -> 
     \b
     Examples:
       stowplan config extender --plugin ./my.py:MyPlugin
-      stowplan config extender --plugin ./my.py:MyPlugin --era v1beta1
+      stowplan config extender --plugin ./my.py:MyPlugin --config-version v1beta1
     """
     kinds = [_class_of(specification, load_plugin(specification)) for specification in plugins]
     served = _served(plugins, kinds)
     if wishes["node_names"] is None:
         wishes["node_names"] = _needs_cluster(served, kinds)
     entry = _entry(served, wishes)
-    head: dict[str, Any] = {"apiVersion": f"{GROUP}/{era}", "kind": KIND}
-    if era == POLICY_ERA:
+    head: dict[str, Any] = {"apiVersion": f"{GROUP}/{version}", "kind": KIND}
+    if version == _POLICY:
         head = {"apiVersion": "v1", "kind": POLICY_KIND}
-    show({**head, "extenders": [_as_written_in(era, entry)]}, output)
+    show({**head, "extenders": [_as_written_in(version, entry)]}, output)
 
 
 def _needs_cluster(served: Sequence[str], kinds: Sequence[type[Plugin]]) -> bool:
@@ -160,9 +167,9 @@ def _managed(resource: str) -> dict[str, Any]:
     return {"name": name, "ignoredByScheduler": True} if ignored else {"name": name}
 
 
-def _as_written_in(era: str, entry: dict[str, Any]) -> dict[str, Any]:
+def _as_written_in(version: str, entry: dict[str, Any]) -> dict[str, Any]:
     timeout: Duration = entry["httpTimeout"]
-    if era not in _OLD_ENTRIES:
+    if version not in _OLD_ENTRIES:
         return {**entry, "httpTimeout": str(timeout)}
     spelt = {"enableHttps" if field == "enableHTTPS" else field: value for field, value in entry.items()}
     return {**spelt, "httpTimeout": timeout.nanoseconds}

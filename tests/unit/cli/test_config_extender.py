@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from stowplan.cli.config_extender import ERAS
+from stowplan.cli.config_extender import CONFIG_VERSIONS
 from stowplan.cli.main import cli
 from stowplan.config import load
 
@@ -79,11 +79,11 @@ def test_verbs_follow_from_the_points(file: str, classes: list[str], verbs: set[
     assert ("weight" in made) is ("prioritizeVerb" in verbs)
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("version", CONFIG_VERSIONS)
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_every_era_reads_its_own(file: str, era: str, output: str) -> None:
+def test_every_version_reads_its_own(file: str, version: str, output: str) -> None:
     wishes = ["--https", "--ca-file=/ca", "--http-timeout=1500ms", "--managed-resource=a.com/b=ignored"]
-    result = run(f"--plugin={file}:Picky", f"--era={era}", f"--output={output}", *wishes)
+    result = run(f"--plugin={file}:Picky", f"--config-version={version}", f"--output={output}", *wishes)
     assert (result.exit_code, result.stderr) == (0, "")
     (extender,) = load(result.stdout).extenders
     assert (extender.url_prefix, extender.filter_verb) == ("https://127.0.0.1:8888", "filter")
@@ -113,9 +113,9 @@ def test_nodes_are_sent_as_the_extender_without_further_flags_needs_them(
     assert entry(f"--plugin={file}:{name}", *options)["nodeCacheCapable"] is names
 
 
-@pytest.mark.parametrize("era", ["policy-v1", "v1alpha2"])
-def test_spellings_of_old(file: str, era: str) -> None:
-    made = entry(f"--plugin={file}:Picky", f"--era={era}", "--https")
+@pytest.mark.parametrize("version", ["policy-v1", "v1alpha2"])
+def test_spellings_of_old_versions(file: str, version: str) -> None:
+    made = entry(f"--plugin={file}:Picky", f"--config-version={version}", "--https")
     assert made["enableHttps"] is True
     assert made["httpTimeout"] == 5_000_000_000
 

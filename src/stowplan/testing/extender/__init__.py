@@ -14,7 +14,7 @@ kube-scheduler does, and reads replies as Go does, for each group of releases.
     assert client.prioritize(sample_pod("web-0"), sample_nodes(3)).scores == {"node-0": 70}
 
 A reply that kube-scheduler treats as a failure raises ExtenderFailedError with the text of the pod's event, and one
-that crashes it raises SchedulerCrashedError. `ERAS` lists the groups of releases and their differences.
+that crashes it raises SchedulerCrashedError. `RELEASES` lists the groups of releases and their differences.
 
 ## Checking
 
@@ -46,11 +46,11 @@ from stowplan.testing.extender.client import (
     VictimsReply,
 )
 from stowplan.testing.extender.fuzz import mutations
-from stowplan.testing.extender.releases import ERAS, KubeSchedulerRelease
+from stowplan.testing.extender.releases import RELEASES, KubeSchedulerRelease
 from stowplan.testing.extender.samples import sample_nodes, sample_pod
 
 __all__ = [
-    "ERAS",
+    "RELEASES",
     "ExtenderFailedError",
     "Finding",
     "KubeSchedulerClient",

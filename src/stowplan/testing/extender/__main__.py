@@ -13,7 +13,7 @@ import click
 
 from stowplan.errors import StowplanError
 from stowplan.testing.extender.check import check_extender
-from stowplan.testing.extender.releases import ERAS
+from stowplan.testing.extender.releases import RELEASES
 
 
 @click.command()
@@ -23,20 +23,33 @@ from stowplan.testing.extender.releases import ERAS
 @click.option("--preempt-verb", default="", help="Check this verb, as preemptVerb.")
 @click.option("--bind-verb", default="", help="Check this verb, as bindVerb, with a pod that does not exist.")
 @click.option("--node-cache-capable/--full-nodes", default=None, help="Only one of the list modes; both by default.")
-@click.option("--era", "eras", multiple=True, type=click.Choice(list(ERAS)), help="Only this age; may be given again.")
-@click.option("--pod", "pod_file", type=click.Path(exists=True, dir_okay=False), help="A pod to ask about, as JSON.")
-@click.option("--nodes", "nodes_file", type=click.Path(exists=True, dir_okay=False), help="A NodeList, as JSON.")
+@click.option(
+    "--release",
+    "releases",
+    multiple=True,
+    type=click.Choice(list(RELEASES)),
+    help="Only this release; may be given again.",
+)
+@click.option(
+    "--pod", "pod_file", type=click.Path(exists=True, dir_okay=False), help="The pod of the requests, as JSON."
+)
+@click.option(
+    "--nodes",
+    "nodes_file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The nodes of the requests: a NodeList as JSON.",
+)
 @click.option("--timeout", default=5.0, show_default=True, help="httpTimeout, in seconds.")
-@click.option("--fuzz", default=0, help="So many mutilated requests besides.")
-@click.option("--seed", default=0, help="For mutilated requests.")
+@click.option("--fuzz", default=0, help="Number of malformed requests in addition.")
+@click.option("--seed", default=0, help="Seed of the malformed requests.")
 @click.option("--ca", type=click.Path(exists=True), help="Trust this authority (PEM).")
-@click.option("--cert", type=click.Path(exists=True), help="Show this client certificate (PEM), with --key.")
+@click.option("--cert", type=click.Path(exists=True), help="Client certificate (PEM), with --key.")
 @click.option("--key", type=click.Path(exists=True))
-@click.option("--insecure", is_flag=True, help="Trust anybody.")
+@click.option("--insecure", is_flag=True, help="Do not verify the certificate of the extender.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def main(
     url_prefix: str,
-    eras: tuple[str, ...],
+    releases: tuple[str, ...],
     pod_file: str | None,
     nodes_file: str | None,
     timeout: float,
@@ -56,7 +69,7 @@ def main(
     try:
         findings = check_extender(
             url_prefix,
-            eras=eras or tuple(ERAS),
+            releases=releases or tuple(RELEASES),
             pod=None if pod_file is None else json.loads(Path(pod_file).read_text()),
             nodes=None if nodes_file is None else json.loads(Path(nodes_file).read_text())["items"],
             http_timeout=timeout,
@@ -69,7 +82,7 @@ def main(
     for finding in findings:
         click.echo(json.dumps(asdict(finding)) if output == "json" else str(finding))
     if output == "text" and not findings:
-        click.echo("nothing wrong")
+        click.echo("no problems")
     sys.exit(any(finding.level == "error" for finding in findings))
 
 

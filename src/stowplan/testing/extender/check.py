@@ -12,7 +12,7 @@ from stowplan.testing.errors import UnreachableError
 from stowplan.testing.extender import go_json
 from stowplan.testing.extender.client import ExtenderFailedError, KubeSchedulerClient, VictimsReply
 from stowplan.testing.extender.fuzz import mutations
-from stowplan.testing.extender.releases import CURRENT, ERAS
+from stowplan.testing.extender.releases import CURRENT, RELEASES
 from stowplan.testing.extender.samples import JsonObject, sample_nodes, sample_pod
 
 Level = Literal["error", "warning"]
@@ -23,15 +23,15 @@ _FIELDS = ("filter_verb", "prioritize_verb", "preempt_verb", "bind_verb")
 
 @dataclass(frozen=True)
 class Finding:
-    """An error prevents scheduling of pods, a warning may do so later. An empty `era` means all releases."""
+    """An error prevents scheduling of pods, a warning may do so later. An empty `release` means all releases."""
 
     level: Level
-    era: str
+    release: str
     verb: str
     text: str
 
     def __str__(self) -> str:
-        return f"{self.level}: {self.verb}{f' ({self.era})' if self.era else ''}: {self.text}"
+        return f"{self.level}: {self.verb}{f' ({self.release})' if self.release else ''}: {self.text}"
 
 
 def check_extender(
@@ -42,7 +42,7 @@ def check_extender(
     preempt_verb: str = "",
     bind_verb: str = "",
     node_cache_capable: bool | None = None,
-    eras: Iterable[str] = tuple(ERAS),
+    releases: Iterable[str] = tuple(RELEASES),
     pod: JsonObject | None = None,
     nodes: Sequence[JsonObject] | None = None,
     http_timeout: float = 5.0,
@@ -58,14 +58,14 @@ def check_extender(
     verbs = dict(zip(_FIELDS, (filter_verb, prioritize_verb, preempt_verb, bind_verb), strict=True))
     modes = (True, False) if node_cache_capable is None else (node_cache_capable,)
     found: dict[Finding, None] = {}
-    for era in eras:
+    for release in releases:
         for cached in modes:
-            if cached and not ERAS[era].sends_names:
+            if cached and not RELEASES[release].sends_names:
                 continue
             fields = {"node_cache_capable": cached, "http_timeout": http_timeout, "tls": tls}
-            with KubeSchedulerClient(era, url_prefix, **verbs, **fields) as client:  # type: ignore[arg-type]
+            with KubeSchedulerClient(release, url_prefix, **verbs, **fields) as client:  # type: ignore[arg-type]
                 checks = _Checks(client, pod or sample_pod(), nodes or sample_nodes())
-                found |= dict.fromkeys(checks.run(fuzz if era == CURRENT else 0, seed))
+                found |= dict.fromkeys(checks.run(fuzz if release == CURRENT else 0, seed))
     return list(found)
 
 
@@ -78,7 +78,7 @@ class _Checks:
         self._nodes = nodes
         self._names = [str(node["metadata"]["name"]) for node in nodes]
         mode = "names" if client.names_only else "nodes"
-        self._era = f"{client.era.name}, {mode}"
+        self._release = f"{client.release.name}, {mode}"
 
     def run(self, fuzz: int, seed: int) -> Iterator[Finding]:
         verbs = {
@@ -93,17 +93,17 @@ class _Checks:
                     yield from check()
                 except ExtenderFailedError as problem:
                     yield self._error(verb, str(problem))
-        if self._client.era.name == CURRENT:
+        if self._client.release.name == CURRENT:
             for verb in ("filter", "prioritize"):
                 if self._client.verbs[verb]:
                     yield from self._tolerance(verb)
                     yield from self._fuzz(verb, fuzz, seed)
 
     def _error(self, verb: str, text: str) -> Finding:
-        return Finding("error", self._era, verb, text)
+        return Finding("error", self._release, verb, text)
 
     def _warning(self, verb: str, text: str) -> Finding:
-        return Finding("warning", self._era, verb, text)
+        return Finding("warning", self._release, verb, text)
 
     def _filter(self) -> Iterator[Finding]:
         outcome = self._client.filter(self._pod, self._nodes)
@@ -112,20 +112,22 @@ class _Checks:
             yield self._error("filter", f"node {json.dumps(name)} is not in the request")
         if len(set(outcome.passing)) != len(outcome.passing):
             yield self._warning("filter", "a node passes twice")
-        refused = {**outcome.failed, **outcome.unresolvable}
-        silent = set(self._names).difference(outcome.passing, refused)
+        rejected = {**outcome.failed, **outcome.unresolvable}
+        silent = set(self._names).difference(outcome.passing, rejected)
         if silent:
-            yield self._warning("filter", "nodes are refused without a reason, so the pod's event tells of none")
-        if any(name in reason for reason in refused.values() for name in self._names):
+            yield self._warning(
+                "filter", "nodes are rejected without a reason, so the pod's event does not mention them"
+            )
+        if any(name in reason for reason in rejected.values() for name in self._names):
             yield self._warning("filter", "a reason names a node, so reasons do not add up in the pod's event")
         if not self._client.names_only:
             yield from self._unchanged()
         again = self._client.filter(self._pod, self._nodes)
         if sorted(again.passing) != sorted(outcome.passing):
-            yield self._warning("filter", "the same request gets another reply")
+            yield self._warning("filter", "the same request gets a different reply")
 
     def _unchanged(self) -> Iterator[Finding]:
-        """Nodes that come back whole are the ones that scoring sees."""
+        """Scoring uses the nodes of the reply if they are whole objects."""
         assert self._client.last is not None
         # As Go does it: the first value, whatever comes after it.
         members, _ = json.JSONDecoder().raw_decode(self._client.last.body.decode("utf-8", "replace").strip())
@@ -134,13 +136,15 @@ class _Checks:
         for item in nodes.get("items") or ():
             name = ((item or {}).get("metadata") or {}).get("name")
             if name in sent and not _keeps(item, sent[name]):
-                yield self._warning("filter", "a node comes back other than it was sent; later scores are made from it")
+                yield self._warning(
+                    "filter", "a node in the reply differs from the one in the request, and scoring uses the former"
+                )
                 return
 
     def _prioritize(self) -> Iterator[Finding]:
         outcome = self._client.prioritize(self._pod, self._nodes)
         if outcome.error:
-            yield self._error("prioritize", f"no scores, and nobody would notice: {outcome.error}")
+            yield self._error("prioritize", f"no scores, and kube-scheduler ignores this error: {outcome.error}")
             return
         yield from self._manners("prioritize")
         assert self._client.last is not None
@@ -151,31 +155,31 @@ class _Checks:
         if len(set(hosts)) != len(hosts):
             yield self._warning("prioritize", "a node has two scores, which are added up")
         if any(not 0 <= entry["Score"] <= HIGHEST_SCORE for entry in entries):
-            yield self._warning("prioritize", f"a score is outside 0 to {HIGHEST_SCORE}, which gives it undue weight")
+            yield self._warning("prioritize", f"a score is outside 0 to {HIGHEST_SCORE}, so it outweighs other scores")
         if not hosts:
             yield self._warning("prioritize", "no node has a score")
 
     def _preempt(self) -> Iterator[Finding]:
-        if not self._client.era.preempts:
+        if not self._client.release.preempts:
             return
         offers = {
             name: VictimsReply([{**sample_pod(f"victim-{i}"), "spec": {**sample_pod()["spec"], "nodeName": name}}])
             for i, name in enumerate(self._names)
         }
-        if self._client.era.allows_no_victims:
+        if self._client.release.allows_no_victims:
             offers[self._names[-1]] = VictimsReply(())
         left = self._client.preempt(self._pod, offers)
         yield from self._manners("preempt")
         if set(left).difference(offers):
-            yield self._warning("preempt", "a node is named that was not offered")
+            yield self._warning("preempt", "the reply names a node that is not in the request")
 
     def _bind(self) -> Iterator[Finding]:
         """The pod does not exist, so an error is expected; it must be readable."""
-        if not self._client.era.binds:
+        if not self._client.release.binds:
             return
         try:
             self._client.bind(self._pod, self._names[0])
-            yield self._warning("bind", "a pod that does not exist was bound, or so it says")
+            yield self._warning("bind", "the reply reports success for a pod that does not exist")
         except ExtenderFailedError as problem:
             last = self._client.last
             if last is None or last.status != 200 or not last.body.strip():
@@ -187,7 +191,7 @@ class _Checks:
             yield Finding("warning", "", verb, "no Content-Length: Go may drop the connection after such a reply")
 
     def _tolerance(self, verb: str) -> Iterator[Finding]:
-        """Requests of other clients, or with other settings."""
+        """Requests that other clients send, or kube-scheduler with other settings."""
         client = self._client
         request = client.arguments(self._pod, self._nodes)
         url = client.url(client.verbs[verb])
@@ -218,17 +222,17 @@ class _Checks:
                 if exchange.status == 200:
                     go_json.first_value(exchange.body)
             except UnreachableError as problem:
-                yield self._error(verb, f"mutilated request ({kind}): no reply: {_cause(problem)}")
+                yield self._error(verb, f"malformed request ({kind}): no reply: {_cause(problem)}")
             except go_json.GoError as problem:
                 yield self._error(
-                    verb, f"mutilated request ({kind}): status 200 with a body that is no JSON: {problem}"
+                    verb, f"malformed request ({kind}): status 200 with a body that is not JSON: {problem}"
                 )
         if count:
             ask: Any = client.filter if verb == "filter" else client.prioritize
             try:
                 ask(self._pod, self._nodes)
             except ExtenderFailedError as problem:
-                yield self._error(verb, f"does not answer any more after mutilated requests: {problem}")
+                yield self._error(verb, f"no replies after malformed requests: {problem}")
 
 
 def _keeps(got: Any, sent: Any) -> bool:

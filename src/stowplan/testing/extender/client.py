@@ -14,7 +14,7 @@ from typing import Any, Self
 from stowplan.errors import StowplanError
 from stowplan.testing.errors import UnreachableError
 from stowplan.testing.extender import go_json
-from stowplan.testing.extender.releases import ERAS, KubeSchedulerRelease
+from stowplan.testing.extender.releases import RELEASES, KubeSchedulerRelease
 from stowplan.testing.extender.samples import JsonObject
 from stowplan.testing.extender.transport import ExtenderConnection, ExtenderExchange
 
@@ -37,9 +37,9 @@ class FilterOutcome:
     failed: dict[str, str] = field(default_factory=dict)
     unresolvable: dict[str, str] = field(default_factory=dict)
     candidates: frozenset[str] = frozenset()
-    """Where preemption may be tried."""
+    """The nodes on which preemption may be tried."""
     ignored: str = ""
-    """Why the extender, which is ignorable, was left out."""
+    """The error for which the extender, which is ignorable, was ignored."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class KubeSchedulerClient:
 
     def __init__(
         self,
-        era: str | KubeSchedulerRelease,
+        release: str | KubeSchedulerRelease,
         url_prefix: str,
         *,
         filter_verb: str = "",
@@ -76,10 +76,10 @@ class KubeSchedulerClient:
         http_timeout: float = 5.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.era = ERAS[era] if isinstance(era, str) else era
+        self.release = RELEASES[release] if isinstance(release, str) else release
         self.url_prefix = url_prefix
         self.verbs = {"filter": filter_verb, "prioritize": prioritize_verb, "preempt": preempt_verb, "bind": bind_verb}
-        self.names_only = node_cache_capable and self.era.sends_names
+        self.names_only = node_cache_capable and self.release.sends_names
         self.weight = weight
         self.ignorable = ignorable
         self.wire = ExtenderConnection(http_timeout, tls)
@@ -88,8 +88,8 @@ class KubeSchedulerClient:
 
     def url(self, verb: str) -> str:
         """The URL of a verb, as the release composes it."""
-        prefix = self.url_prefix.rstrip("/") if self.era.trims_prefix else self.url_prefix
-        return "/".join((prefix, "v1", verb) if self.era.version_in_path else (prefix, verb))
+        prefix = self.url_prefix.rstrip("/") if self.release.trims_prefix else self.url_prefix
+        return "/".join((prefix, "v1", verb) if self.release.version_in_path else (prefix, verb))
 
     # Verbs
     def filter(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> FilterOutcome:
@@ -105,10 +105,10 @@ class KubeSchedulerClient:
         except ExtenderFailedError as problem:
             return FilterOutcome(names, ignored=self._or_ignore("filter", problem))
         failed = result["FailedNodes"] or {}
-        unresolvable = (result["FailedAndUnresolvableNodes"] or {}) if self.era.knows_unresolvable else {}
+        unresolvable = (result["FailedAndUnresolvableNodes"] or {}) if self.release.knows_unresolvable else {}
         silent = set(names).difference(passing, failed, unresolvable)
         candidates = set(failed).difference(unresolvable)
-        if self.era.preempts_where_nothing_is_said:
+        if self.release.preempts_on_unlisted_nodes:
             candidates |= silent
         return FilterOutcome(passing, failed, unresolvable, frozenset(candidates))
 
@@ -124,7 +124,7 @@ class KubeSchedulerClient:
         scores = dict.fromkeys(map(_name, nodes), 0)
         for entry in entries or ():
             if entry["Host"] in scores:
-                scores[entry["Host"]] += entry["Score"] * self.weight * self.era.scale
+                scores[entry["Host"]] += entry["Score"] * self.weight * self.release.scale
         return Priorities(scores)
 
     def preempt(
@@ -138,7 +138,7 @@ class KubeSchedulerClient:
         for node, victims in offers.items():
             known.setdefault(node, {_uid(each) for each in victims.pods})
         unchanged = {node: (tuple(map(_uid, each.pods)), each.violations) for node, each in offers.items()}
-        if not self.verbs["preempt"] or not self.era.preempts:
+        if not self.verbs["preempt"] or not self.release.preempts:
             return unchanged
         try:
             reply = self._ask(
@@ -168,7 +168,7 @@ class KubeSchedulerClient:
     def arguments(self, pod: JsonObject, nodes: Sequence[JsonObject]) -> JsonObject:
         """The request for `filter` and `prioritize`."""
         whole = None if self.names_only else {"metadata": {}, "items": list(nodes)}
-        if self.era.lower_case:
+        if self.release.lower_case:
             return {"pod": pod, "nodes": whole}
         return {"Pod": pod, "Nodes": whole, "NodeNames": [_name(node) for node in nodes] if self.names_only else None}
 
@@ -185,7 +185,7 @@ class KubeSchedulerClient:
         url = self.url(self.verbs[verb])
         try:
             self.last = exchange = self.wire.post(url, json.dumps(arguments, separators=(",", ":")).encode())
-            if self.era.looks_at_status and exchange.status != OK:
+            if self.release.checks_status and exchange.status != OK:
                 message = f"failed {self.verbs[verb]} with extender at URL {url}, code {exchange.status}"
                 raise ExtenderFailedError(message)
             return go_json.read(reader, exchange.body, type_name)
@@ -203,8 +203,8 @@ class KubeSchedulerClient:
         return [] if whole is None else [item["metadata"]["name"] for item in whole["items"] or ()]
 
     def _unknown(self, name: str) -> None:
-        if not self.era.refuses_unknown_names:
-            raise SchedulerCrashedError(f"nil pointer: no node {json.dumps(name)} was asked about")
+        if not self.release.rejects_unknown_names:
+            raise SchedulerCrashedError(f"nil pointer: node {json.dumps(name)} is not in the request")
         prefix = json.dumps(self.url_prefix)
         text = f"claims a filtered node {json.dumps(name)} which is not found in the input node list"
         raise ExtenderFailedError(f"extender {prefix} {text}")
@@ -221,12 +221,12 @@ class KubeSchedulerClient:
                     f"extender: {self.url_prefix} claims to preempt pod (UID: &{{{uid}}}) on node: {node}, "
                     "but the pod is not found on that node"
                 )
-        return uids, victims["NumPDBViolations"] if self.era.keeps_violations else 0
+        return uids, victims["NumPDBViolations"] if self.release.keeps_violations else 0
 
     def _has_victims(self, node: str, uids: tuple[str, ...]) -> bool:
-        if uids or self.era.allows_no_victims:
+        if uids or self.release.allows_no_victims:
             return True
-        if not self.era.refuses_no_victims:
+        if not self.release.rejects_no_victims:
             raise SchedulerCrashedError(f"index out of range: no victims on node {json.dumps(node)}")
         if not self.ignorable:
             raise ExtenderFailedError(f"expected at least one victim pod on node {json.dumps(node)}")
@@ -234,7 +234,7 @@ class KubeSchedulerClient:
 
     def _or_ignore(self, verb: str, problem: ExtenderFailedError) -> str:
         """Raise the error again, unless the extender is ignorable; then return its message."""
-        if isinstance(problem, SchedulerCrashedError) or not self.ignorable or not self.era.may_ignore(verb):
+        if isinstance(problem, SchedulerCrashedError) or not self.ignorable or not self.release.may_ignore(verb):
             raise problem
         return str(problem)
 

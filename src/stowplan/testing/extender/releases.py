@@ -16,7 +16,7 @@ class KubeSchedulerRelease:
 
     @property
     def lower_case(self) -> bool:
-        """Whether requests have lower-case keys; ever since they are spelt as in Go."""
+        """Whether requests have lower-case keys. Later releases send the names of the Go fields."""
         return self.minor <= 5
 
     @property
@@ -30,11 +30,11 @@ class KubeSchedulerRelease:
 
     @property
     def sends_names(self) -> bool:
-        """Whether nodeCacheCapable is known; before, nodes were always sent whole."""
+        """Whether nodeCacheCapable is supported. Earlier releases always send whole nodes."""
         return self.minor >= 6
 
     @property
-    def looks_at_status(self) -> bool:
+    def checks_status(self) -> bool:
         return self.minor >= 7
 
     @property
@@ -46,8 +46,8 @@ class KubeSchedulerRelease:
         return self.minor >= 11
 
     @property
-    def refuses_unknown_names(self) -> bool:
-        """In earlier releases, a name that is not in the request is a nil pointer."""
+    def rejects_unknown_names(self) -> bool:
+        """Whether a name that is not in the request is an error. Earlier releases crash: nil pointer."""
         return self.minor >= 16
 
     @property
@@ -60,8 +60,8 @@ class KubeSchedulerRelease:
         return self.minor >= 21
 
     @property
-    def preempts_where_nothing_is_said(self) -> bool:
-        """Whether a node that stands in no list may be cleared by preemption."""
+    def preempts_on_unlisted_nodes(self) -> bool:
+        """Whether preemption considers nodes that are in no list of the reply."""
         return self.minor <= 22
 
     @property
@@ -71,22 +71,22 @@ class KubeSchedulerRelease:
 
     @property
     def allows_no_victims(self) -> bool:
-        """Whether a node that can be had without evictions may be a candidate; such ones are sent, too."""
+        """Whether candidates may be nodes without victims. Requests contain such nodes, too."""
         return self.minor >= 37
 
     @property
-    def refuses_no_victims(self) -> bool:
-        """Before, an empty list of victims was an index out of range."""
+    def rejects_no_victims(self) -> bool:
+        """Whether an empty list of victims is an error. Earlier releases crash: index out of range."""
         return self.minor >= 22
 
     def may_ignore(self, verb: str) -> bool:
-        """Whether `ignorable` helps where this verb fails."""
+        """Whether a failure of this verb is ignored if the extender is ignorable."""
         return self.minor >= {"filter": 11, "preempt": 11, "bind": 30}.get(verb, 0)
 
 
-ERAS: dict[str, KubeSchedulerRelease] = {
-    era.name: era
-    for era in (
+RELEASES: dict[str, KubeSchedulerRelease] = {
+    release.name: release
+    for release in (
         KubeSchedulerRelease("v1.5", 5),
         KubeSchedulerRelease("v1.10", 10),
         KubeSchedulerRelease("v1.15", 15),

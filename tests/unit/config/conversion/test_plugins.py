@@ -1,4 +1,4 @@
-"""Which plugins run at which point, and with which weight, for profiles of every era."""
+"""Which plugins run at which point, and with which weight, for profiles of every version."""
 
 from typing import Any
 

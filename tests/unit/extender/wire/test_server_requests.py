@@ -1,4 +1,4 @@
-"""Requests of every era, and what is wrong with others."""
+"""Requests of every release, and the errors for malformed ones."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def without_errors(request: Json) -> Any:
 
 
 FAULTS: dict[str, tuple[str, Callable[[Json], Any], str]] = {
-    "floats": ("prioritize", lambda r: [{"Host": n, "Score": 7.0} for n in names_in(r)], "no scores, and nobody"),
+    "floats": ("prioritize", lambda r: [{"Host": n, "Score": 7.0} for n in names_in(r)], "no scores, and kube-scheduler ignores"),
     "an object": ("prioritize", lambda r: {"Error": "x"}, "cannot unmarshal object"),
     "out of range": ("prioritize", lambda r: [{"Host": n, "Score": 50} for n in names_in(r)], "outside 0 to 10"),
     "negative": ("prioritize", lambda r: [{"Host": n, "Score": -1} for n in names_in(r)], "outside 0 to 10"),
@@ -93,11 +93,11 @@ FAULTS: dict[str, tuple[str, Callable[[Json], Any], str]] = {
     "an altered node": (
         "filter",
         lambda r: {**keep(r), "Nodes": {"items": [{"metadata": {"name": n}} for n in names_in(r)]}},
-        "other than it was sent",
+        "differs from the one in the request",
     ),
     "an error status": ("filter", without_errors, "code 500"),
     "null victims": ("preempt", lambda r: {"NodeNameToMetaVictims": {"node-0": None}}, "nil pointer"),
-    "a reason that nobody reads": ("bind", without_errors, "does not reach the pod's event"),
+    "a reason that is not reported": ("bind", without_errors, "does not reach the pod's event"),
     "bound without a body": ("bind", lambda r: (200, b""), "does not reach the pod's event: EOF"),
 }
 
@@ -124,13 +124,13 @@ def test_nodes_that_are_null() -> None:
 
 def test_one_that_is_case_sensitive() -> None:
     with WebExtender({"/filter": lambda request: {"NodeNames": request["NodeNames"]}}) as server:
-        findings = check_extender(server.prefix, filter_verb="filter", node_cache_capable=True, eras=["v1.36"])
+        findings = check_extender(server.prefix, filter_verb="filter", node_cache_capable=True, releases=["v1.36"])
     assert [finding.text.partition(":")[0] for finding in findings] == ["keys in lower case"]
 
 
 def test_one_that_falls_over() -> None:
     with WebExtender({"/filter": lambda request: keep({k.lower(): v for k, v in request.items()})}) as server:
-        findings = check_extender(server.prefix, filter_verb="filter", eras=["v1.36"], fuzz=33)
+        findings = check_extender(server.prefix, filter_verb="filter", releases=["v1.36"], fuzz=33)
     assert any("no reply" in finding.text for finding in findings)
 
 
@@ -147,8 +147,8 @@ def test_command() -> None:
     run = CliRunner().invoke
     with serving(prioritize=lambda request: [{"Host": "x", "Score": 1.5}]) as server:
         assert run(main, [server.prefix]).exit_code == 2
-        good = run(main, [server.prefix, "--filter-verb", "filter", "--era", "v1.36", "--fuzz", "11"])
-        assert (good.exit_code, good.output) == (0, "nothing wrong\n")
+        good = run(main, [server.prefix, "--filter-verb", "filter", "--release", "v1.36", "--fuzz", "11"])
+        assert (good.exit_code, good.output) == (0, "no problems\n")
         bad = run(main, [server.prefix, "--prioritize-verb", "prioritize", "-o", "json", "--full-nodes"])
         assert bad.exit_code == 1
         assert all(json.loads(line)["verb"] == "prioritize" for line in bad.output.splitlines())

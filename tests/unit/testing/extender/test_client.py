@@ -8,7 +8,7 @@ import pytest
 from tests.extenders import WebExtender
 
 from stowplan.testing.extender import (
-    ERAS,
+    RELEASES,
     ExtenderFailedError,
     KubeSchedulerClient,
     SchedulerCrashedError,
@@ -19,7 +19,7 @@ from stowplan.testing.extender import (
 
 POD, NODES = sample_pod(), sample_nodes(3)
 VERBS = {"filter_verb": "filter", "prioritize_verb": "prioritize", "preempt_verb": "preempt", "bind_verb": "bind"}
-ALL = list(ERAS)
+ALL = list(RELEASES)
 
 
 def saying(reply: Any) -> WebExtender:
@@ -27,19 +27,19 @@ def saying(reply: Any) -> WebExtender:
     return WebExtender(dict.fromkeys(paths, lambda request: reply))
 
 
-def client(era: str, server: WebExtender, **fields: Any) -> KubeSchedulerClient:
-    return KubeSchedulerClient(era, server.prefix, **{**VERBS, "node_cache_capable": True, **fields})
+def client(release: str, server: WebExtender, **fields: Any) -> KubeSchedulerClient:
+    return KubeSchedulerClient(release, server.prefix, **{**VERBS, "node_cache_capable": True, **fields})
 
 
-@pytest.mark.parametrize("era", ALL)
+@pytest.mark.parametrize("release", ALL)
 @pytest.mark.parametrize("cached", [True, False])
-def test_requests(era: str, cached: bool) -> None:
+def test_requests(release: str, cached: bool) -> None:
     items = [{"metadata": {"name": "node-0"}}]
     with saying({"NodeNames": ["node-0"], "Nodes": {"items": items}}) as server:
-        with client(era, server, node_cache_capable=cached) as asking:
+        with client(release, server, node_cache_capable=cached) as asking:
             assert asking.filter(POD, NODES).passing == ["node-0"]
         ((path, request),) = server.asked
-    if era == "v1.5":
+    if release == "v1.5":
         assert path == "/v1/filter"
         assert list(request) == ["pod", "nodes"]
         assert len(request["nodes"]["items"]) == 3
@@ -49,17 +49,17 @@ def test_requests(era: str, cached: bool) -> None:
         assert (request["Nodes"] is None, request["NodeNames"] is None) == (cached, not cached)
 
 
-@pytest.mark.parametrize(("era", "prefix"), [("v1.5", "//x"), ("v1.10", "/x")])
-def test_prefixes(era: str, prefix: str) -> None:
-    url = KubeSchedulerClient(era, "http://h/").url("x")
-    assert url == ("http://h//v1/x" if era == "v1.5" else "http://h/x")
+@pytest.mark.parametrize(("release", "prefix"), [("v1.5", "//x"), ("v1.10", "/x")])
+def test_prefixes(release: str, prefix: str) -> None:
+    url = KubeSchedulerClient(release, "http://h/").url("x")
+    assert url == ("http://h//v1/x" if release == "v1.5" else "http://h/x")
 
 
-@pytest.mark.parametrize("era", ALL)
-def test_scores_are_scaled(era: str) -> None:
+@pytest.mark.parametrize("release", ALL)
+def test_scores_are_scaled(release: str) -> None:
     reply = [{"host": "node-0", "score": 3}, {"Host": "node-0", "Score": 1}, {"Host": "x", "Score": 9}]
-    with saying(reply) as server, client(era, server, weight=2) as asking:
-        scale = 10 if ERAS[era].minor >= 17 else 1
+    with saying(reply) as server, client(release, server, weight=2) as asking:
+        scale = 10 if RELEASES[release].minor >= 17 else 1
         assert asking.prioritize(POD, NODES).scores == {"node-0": 8 * scale, "node-1": 0, "node-2": 0}
         assert asking.prioritize(POD, NODES[:1]).scores == {}
         assert len(server.asked) == 1
@@ -72,22 +72,22 @@ def test_a_float_loses_the_list() -> None:
     assert outcome.error.startswith("json: cannot unmarshal number 7.0")
 
 
-@pytest.mark.parametrize("era", ["v1.10", "v1.15", "v1.20", "v1.36"])
-def test_unknown_names(era: str) -> None:
+@pytest.mark.parametrize("release", ["v1.10", "v1.15", "v1.20", "v1.36"])
+def test_unknown_names(release: str) -> None:
     with saying({"NodeNames": ["x"], "Nodes": {"items": [{"metadata": {"name": "x"}}]}}) as server:
-        expected = SchedulerCrashedError if era in ("v1.10", "v1.15") else ExtenderFailedError
+        expected = SchedulerCrashedError if release in ("v1.10", "v1.15") else ExtenderFailedError
         with pytest.raises(expected):
-            client(era, server).filter(POD, NODES)
-        assert client(era, server, node_cache_capable=False).filter(POD, NODES).passing == ["x"], "taken as it is"
+            client(release, server).filter(POD, NODES)
+        assert client(release, server, node_cache_capable=False).filter(POD, NODES).passing == ["x"], "taken as it is"
 
 
-@pytest.mark.parametrize("era", ALL)
-def test_refused_nodes(era: str) -> None:
+@pytest.mark.parametrize("release", ALL)
+def test_refused_nodes(release: str) -> None:
     reply = {"NodeNames": [], "FailedNodes": {"node-0": "a"}, "FailedAndUnresolvableNodes": {"node-1": "b"}}
     with saying(reply) as server:
-        outcome = client(era, server).filter(POD, NODES)
+        outcome = client(release, server).filter(POD, NODES)
     assert outcome.failed == {"node-0": "a"}
-    if ERAS[era].minor >= 23:
+    if RELEASES[release].minor >= 23:
         assert outcome.candidates == {"node-0"}
         assert outcome.unresolvable == {"node-1": "b"}
     else:
@@ -95,11 +95,11 @@ def test_refused_nodes(era: str) -> None:
         assert outcome.unresolvable == {}
 
 
-@pytest.mark.parametrize(("ignorable", "era"), [(False, "v1.36"), (True, "v1.36"), (True, "v1.10")])
-def test_ignorable(ignorable: bool, era: str) -> None:
+@pytest.mark.parametrize(("ignorable", "release"), [(False, "v1.36"), (True, "v1.36"), (True, "v1.10")])
+def test_ignorable(ignorable: bool, release: str) -> None:
     with saying({"Error": "down"}) as server:
-        asking = client(era, server, ignorable=ignorable)
-        if ignorable and era == "v1.36":
+        asking = client(release, server, ignorable=ignorable)
+        if ignorable and release == "v1.36":
             outcome = asking.filter(POD, NODES)
             assert (outcome.passing, outcome.ignored) == (["node-0", "node-1", "node-2"], "down")
         else:
@@ -107,11 +107,11 @@ def test_ignorable(ignorable: bool, era: str) -> None:
                 asking.filter(POD, NODES)
 
 
-@pytest.mark.parametrize("era", ["v1.5", "v1.36"])
-def test_status(era: str) -> None:
+@pytest.mark.parametrize("release", ["v1.5", "v1.36"])
+def test_status(release: str) -> None:
     with saying((500, b'{"Nodes":{"items":[]}}')) as server:
-        asking = client(era, server)
-        if era == "v1.5":
+        asking = client(release, server)
+        if release == "v1.5":
             assert asking.filter(POD, NODES).passing == [], "nobody looked at it in those days"
         else:
             with pytest.raises(ExtenderFailedError, match="/filter, code 500"):
@@ -149,12 +149,12 @@ def test_preempt(cached: bool) -> None:
 )
 def test_victims_that_are_none(victims: Any, outcomes: dict[str, type[Exception] | None]) -> None:
     with saying({"NodeNameToMetaVictims": {"node-0": victims}}) as server:
-        for era, expected in outcomes.items():
+        for release, expected in outcomes.items():
             if expected is None:
-                assert client(era, server).preempt(POD, OFFERS) == {"node-0": ((), 0)}
+                assert client(release, server).preempt(POD, OFFERS) == {"node-0": ((), 0)}
             else:
                 with pytest.raises(expected) as caught:
-                    client(era, server).preempt(POD, OFFERS)
+                    client(release, server).preempt(POD, OFFERS)
                 assert type(caught.value) is expected
 
 
