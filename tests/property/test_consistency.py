@@ -56,14 +56,14 @@ def test_residents_are_listed_in_order_of_arrival(nodes: list[int], walked: list
 
 @quick
 @given(node_shapes, walks, st.lists(st.tuples(st.booleans(), pod_shapes, st.integers(0, 30)), max_size=12))
-def test_what_if_leaves_no_trace(nodes: list[int], walked: list[Step], supposed: list[tuple[bool, int, int]]) -> None:
+def test_what_if_leaves_no_trace(nodes: list[int], walked: list[Step], what_ifs: list[tuple[bool, int, int]]) -> None:
     walk = Walk(nodes or [0])
     live = Interests(walk.world)
     for step in walked:
         walk.take(step)
     before = columns(walk.cluster), live.facts()
     with walk.cluster.what_if() as journal:
-        for adds, shape, which in supposed:
+        for adds, shape, which in what_ifs:
             infos = list(walk.cluster.nodes)
             if not infos:
                 break

@@ -250,7 +250,7 @@ class Cluster:
 
     @contextmanager
     def what_if(self) -> Iterator[Journal]:
-        """Add and remove pods for the sake of argument; all of it is undone at the end."""
+        """A context in which pods are added and removed; everything is undone at its end."""
         mark = self.journal.mark()
         try:
             yield self.journal

@@ -66,5 +66,5 @@ class Journal:
         ports = footprint.ports
         if footprint.claims:
             self._cluster.shift_claims(footprint.claims, sign)
-        before = self._cluster.ports.suppose(ports, info.slot, sign > 0) if ports else []
+        before = self._cluster.ports.override(ports, info.slot, sign > 0) if ports else []
         self._entries.append((pod, info, sign, before))

@@ -193,10 +193,10 @@ class NodeTable:
             force_setattr(node.status, name, ReadOnlyDict(getattr(node.status, name)))
 
     @contextmanager
-    def supposing(self) -> Iterator[None]:
-        """Node objects are altered for the sake of argument, and are back in their slots at the end.
+    def temporary_changes(self) -> Iterator[None]:
+        """A context in which node objects are altered; the caller puts the original ones back before its end.
 
-        Kept answers that were not read in between stay valid. After a new slot was needed, they do not.
+        Kept answers that are not read within it stay valid, unless a new slot is needed.
         """
         before = self.version, self.membership, self._everything
         high = self.high

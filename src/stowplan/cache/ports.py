@@ -59,8 +59,8 @@ class PortTable:
         for port in ports:
             self._set(port, slot, self._count(port, slot) + sign)
 
-    def suppose(self, ports: tuple[HostPort, ...], slot: int, taken: bool) -> list[int]:
-        """For the sake of argument, the ports are taken or free; the counts to `restore` afterwards.
+    def override(self, ports: tuple[HostPort, ...], slot: int, taken: bool) -> list[int]:
+        """Mark the ports as taken or free until `restore`, which needs the counts that this returns.
 
         Free means free of all holders: kube-scheduler's dry run does not count how many pods of a node hold a port.
         """

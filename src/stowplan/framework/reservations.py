@@ -112,7 +112,7 @@ class Reservations(Generic[V]):
                 return {}
             for reservation in list(held.values()):
                 self._end_if_settled(reservation, node)
-            # A pod that is assumed, and yet not on the node, is absent for the sake of argument.
+            # A pod that is assumed and missing on the node was removed by a what-if.
             return {uid: each.value for uid, each in held.items() if not each.assumed or uid in node.pods}
 
     def node_names(self) -> Collection[str]:

@@ -2,8 +2,8 @@
 
 An altered pod is interned under a template of its own and counts nowhere. An altered or further node is put into the
 cache for the time of the check, and the original is put back; the change logs record both, so answers that the check
-reads are repaired, and answers that it does not read stay valid (`NodeTable.supposing`). PreFilter runs anew each time:
-nothing that was computed for the unaltered pod is trusted.
+reads are repaired, and answers that it does not read stay valid (`NodeTable.temporary_changes`). PreFilter runs anew
+each time: nothing that was computed for the unaltered pod is trusted.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def altered_node(profile: Profile, info: NodeInfo, patch: Sequence[PatchOperatio
     changed = codec.convert(api.Node, apply_patch(codec.whole(codec.encode(before)), patch))
     # Equal images must be the same object: the cache takes others for a change.
     changed = replace(changed, status=replace(changed.status, images=before.status.images))
-    with cluster.nodes.supposing():
+    with cluster.nodes.temporary_changes():
         try:
             yield cluster.put_node(changed, source)
         finally:
@@ -102,7 +102,7 @@ def further_node(profile: Profile, like: NodeInfo, name: str) -> Iterator[NodeIn
     if "kubernetes.io/hostname" in labels:
         labels["kubernetes.io/hostname"] = name
     node["status"].pop("images", None)  # No filter reads them, and scores of all nodes depend on them.
-    with profile.cluster.nodes.supposing():
+    with profile.cluster.nodes.temporary_changes():
         try:
             yield profile.cluster.put_node(codec.convert(api.Node, node))
         finally:

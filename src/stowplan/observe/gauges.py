@@ -38,7 +38,7 @@ class RetriedRead(Generic[T]):
         return self._last
 
 
-def readings_of(engine: Engine) -> GaugeSources:
+def gauge_sources(engine: Engine) -> GaugeSources:
     cluster = engine.cluster
 
     def rejected() -> Reading:

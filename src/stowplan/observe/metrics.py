@@ -69,12 +69,12 @@ class GroupMetrics:
 
 
 class SchedulerMetrics:
-    """One attribute per metric. `readings` is replaced once there is an engine."""
+    """One attribute per metric. `gauges` is replaced once there is an engine."""
 
     def __init__(self, registry: MetricRegistry, *, groups: bool = False) -> None:
         """`groups`: whether the feature gate GenericWorkload is on."""
         self.registry = registry
-        self.readings = GaugeSources()
+        self.gauges = GaugeSources()
         self._add_attempts()
         self._add_points()
         self._add_queue()
@@ -189,7 +189,7 @@ class SchedulerMetrics:
             "attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never "
             "attempted to schedule because they are gated.",
             ("queue",),
-            lambda: _by_label(self.readings.pending_pods()),
+            lambda: _by_label(self.gauges.pending_pods()),
         )
         gauge(
             "scheduler_unschedulable_pods",
@@ -197,28 +197,28 @@ class SchedulerMetrics:
             "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all "
             "plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.",
             ("plugin", "profile"),
-            lambda: self.readings.unschedulable_pods(),
+            lambda: self.gauges.unschedulable_pods(),
         )
         gauge(
             "scheduler_cache_size",
             ALPHA,
             "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
             ("type",),
-            lambda: _by_label(self.readings.cache_size()),
+            lambda: _by_label(self.gauges.cache_size()),
         )
         gauge(
             "scheduler_inflight_events",
             ALPHA,
             "Number of events currently tracked in the scheduling queue.",
             ("event",),
-            lambda: _by_label(self.readings.inflight_events()),
+            lambda: _by_label(self.gauges.inflight_events()),
         )
         gauge(
             "scheduler_goroutines",
             BETA,
             "Number of running goroutines split by the work they do such as binding.",
             ("operation",),
-            lambda: _by_label(self.readings.goroutines()),
+            lambda: _by_label(self.gauges.goroutines()),
         )
 
     def _add_expensive_attempts(self) -> None:
@@ -242,7 +242,7 @@ class SchedulerMetrics:
             "Number of pods that wait because expensive pods of their namespace have used up its share of the "
             "scheduling loop's time.",
             (),
-            lambda: {(): self.readings.throttled_pods()},
+            lambda: {(): self.gauges.throttled_pods()},
         )
 
     def _add_preemption(self) -> None:

@@ -343,7 +343,7 @@ class MetricsObserver(Observer):
 
     def _metrics_for(self, decision: Decision) -> AttemptMetrics:
         profile, template = decision.profile, decision.pod.template
-        unconcerned, points = profile.shape.of(template).unconcerned, profile.binding_points(template)
+        unconcerned, points = profile.plugins_by_scope.of(template).unconcerned, profile.binding_points(template)
         metrics = self._metrics_of(profile, unconcerned, points.straight, bool(points.reserve))
         template.derived[self] = metrics
         return metrics

@@ -24,7 +24,7 @@ from stowplan.observe import resource_metrics
 from stowplan.observe.access_metrics import AccessMetrics
 from stowplan.observe.component_metrics import add_component_metrics
 from stowplan.observe.extender_metrics import ExtenderMetrics
-from stowplan.observe.gauges import RetriedRead, readings_of
+from stowplan.observe.gauges import RetriedRead, gauge_sources
 from stowplan.observe.health import HealthCheck, HealthMetrics, HealthPage
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.metrics_observer import MetricsObserver
@@ -88,7 +88,7 @@ class Monitor:
     def watch(self, subject: Subject) -> None:
         """Monitor this scheduler."""
         self._subject = subject
-        self.metrics.readings = readings_of(subject.engine)
+        self.metrics.gauges = gauge_sources(subject.engine)
         self.observer.announce(subject.engine.profiles.values())
 
     def start(self) -> None:

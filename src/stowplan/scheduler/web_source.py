@@ -129,7 +129,7 @@ class LiveSource(StateSource):
         assert self.history is not None
         while True:
             await asyncio.to_thread(metrics.registry.prepare)
-            self.history.add(self.now, dict(metrics.readings.pending_pods()), _totals(metrics), _use(self.engine))
+            self.history.add(self.now, dict(metrics.gauges.pending_pods()), _totals(metrics), _use(self.engine))
             await asyncio.sleep(SAMPLE_SECONDS)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 from tests.builders.engine_host import Host
 
-from stowplan.observe.gauges import readings_of
+from stowplan.observe.gauges import gauge_sources
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
@@ -21,7 +21,7 @@ class MeteredEngine:
         self.time = [0.0]
         self.instruments = MetricsObserver(self.metrics, lambda: self.time[0])
         self.host = Host(*items, observer=self.instruments, check_invariants=False, **options)
-        self.metrics.readings = readings_of(self.host.engine)
+        self.metrics.gauges = gauge_sources(self.host.engine)
         self.instruments.announce(self.host.engine.profiles.values())
 
     def sample(self, name: str, **labels: str) -> float | None:

@@ -4,7 +4,7 @@ from tests.builders import node, pod
 from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan.framework import Bind
-from stowplan.observe.gauges import RetriedRead, readings_of
+from stowplan.observe.gauges import RetriedRead, gauge_sources
 
 
 def test_what_changes_while_it_is_read_is_read_again() -> None:
@@ -37,16 +37,16 @@ def test_an_engine() -> None:
     gated = pod("gated", schedulingGates=[{"name": "example.com/wait"}])
     stage = MeteredEngine(node("n1"), pod("p"), pod("big", requests={"cpu": 100}), gated, pod("running", "n1"))
     stage.host.schedule(Bind)
-    readings = readings_of(stage.host.engine)
-    assert readings.pending_pods() == {"active": 0, "backoff": 0, "unschedulable": 1, "gated": 1}
-    assert readings.cache_size() == {"nodes": 1, "pods": 2, "assumed_pods": 1}
-    assert readings.unschedulable_pods() == {
+    sources = gauge_sources(stage.host.engine)
+    assert sources.pending_pods() == {"active": 0, "backoff": 0, "unschedulable": 1, "gated": 1}
+    assert sources.cache_size() == {"nodes": 1, "pods": 2, "assumed_pods": 1}
+    assert sources.unschedulable_pods() == {
         ("NodeResourcesFit", "default-scheduler"): 1,
         ("SchedulingGates", "default-scheduler"): 1,
     }
-    assert readings.goroutines() == {
+    assert sources.goroutines() == {
         "binding": 1,
         "DefaultPreemption": 0,
         **dict.fromkeys(("Filter", "Score", "InterPodAffinity", "PodTopologySpread"), 0),
     }
-    assert readings.inflight_events() == {"PodPopped": 0}
+    assert sources.inflight_events() == {"PodPopped": 0}

@@ -40,7 +40,7 @@ def test_buckets(
 
 def test_gauges_are_read_at_the_scrape(metrics: SchedulerMetrics) -> None:
     active = [1]
-    metrics.readings = GaugeSources(
+    metrics.gauges = GaugeSources(
         pending_pods=lambda: {"active": active[0]},
         unschedulable_pods=lambda: {("NodeName", "p"): 2.0},
         goroutines=lambda: {"binding": 4},
@@ -52,5 +52,5 @@ def test_gauges_are_read_at_the_scrape(metrics: SchedulerMetrics) -> None:
     assert 'scheduler_goroutines{operation="binding"} 4\n' in text
 
 
-def test_without_readings_there_are_no_gauges(metrics: SchedulerMetrics) -> None:
+def test_without_sources_there_are_no_gauges(metrics: SchedulerMetrics) -> None:
     assert "scheduler_pending_pods" not in metrics.registry.expose().decode()

@@ -49,7 +49,7 @@ class DefinitionRun:
         return found
 
     def check_what_if(self, random: Random, make_pod: MakePod) -> None:
-        """Filter follows pods that are supposed away from a node and onto it, and knows nothing of them afterwards."""
+        """Filter follows pods that AddPod and RemovePod move between nodes, and ignores them afterwards."""
         state = self.rig.pre_filter(self.pending)
         if state is None:
             return

@@ -327,7 +327,7 @@ def test_bounds_keep_up_with_the_cluster(steps: list[tuple[str, int, int]]) -> N
         world.judge(plugin, pod)
 
 
-def test_supposed_pods_count_in_both_forms() -> None:
+def test_pods_of_a_what_if_count_in_both_forms() -> None:
     world = world_with(csi("x"), csi("y"), claim("x", "x"), claim("y", "y"))
     plugin, pod = world.plugin(NodeVolumeLimits), world.pod(pvc("x"))
     info = world.cluster.nodes.get("a")

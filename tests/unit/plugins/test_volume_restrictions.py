@@ -91,7 +91,7 @@ def test_a_missing_claim_rejects_the_pod() -> None:
     assert answer == Status(Code.UnschedulableAndUnresolvable, reason, plugin="VolumeRestrictions")
 
 
-def test_supposing_pods_away_and_back() -> None:
+def test_removing_pods_and_adding_them_again() -> None:
     world = StorageCluster(
         labelled("a"), labelled("b"), claim("c", "pv", spec=EXCLUSIVE), claim("d", "pv2", spec=EXCLUSIVE)
     )
@@ -103,12 +103,12 @@ def test_supposing_pods_away_and_back() -> None:
     a, b = world.cluster.nodes.get("a"), world.cluster.nodes.get("b")
     assert a is not None
     assert b is not None
-    supposed = state.clone()
-    plugin.remove_pod(supposed, pod, user, a)
-    assert plugin.filter(supposed, pod, a) is None
-    plugin.add_pod(supposed, pod, foreign, b)
-    assert plugin.filter(supposed, pod, a) == CLAIM_CONFLICT
-    assert supposed.read(STATE).count == 1
+    changed = state.clone()
+    plugin.remove_pod(changed, pod, user, a)
+    assert plugin.filter(changed, pod, a) is None
+    plugin.add_pod(changed, pod, foreign, b)
+    assert plugin.filter(changed, pod, a) == CLAIM_CONFLICT
+    assert changed.read(STATE).count == 1
     assert state.read(STATE).count == 1
     assert plugin.filter(state, pod, a) == CLAIM_CONFLICT
 

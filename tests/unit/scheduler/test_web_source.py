@@ -21,7 +21,7 @@ from stowplan.config.defaults import default_configuration
 from stowplan.config.options import AccessOptions, ServingOptions
 from stowplan.insight.insight import Insight
 from stowplan.observe.access_metrics import AccessMetrics
-from stowplan.observe.gauges import readings_of
+from stowplan.observe.gauges import gauge_sources
 from stowplan.observe.metrics import SchedulerMetrics
 from stowplan.observe.metrics_observer import MetricsObserver
 from stowplan.observe.registry import MetricRegistry
@@ -40,7 +40,7 @@ class Live:
         self.metrics = SchedulerMetrics(MetricRegistry())
         observer = MetricsObserver(self.metrics, time.time)
         self.host = Host(*items, observer=observer, check_invariants=False)
-        self.metrics.readings = readings_of(self.host.engine)
+        self.metrics.gauges = gauge_sources(self.host.engine)
         self.host.schedule()
         engine = self.host.engine
         self.answers = Answers(engine, lambda: None)

@@ -6,9 +6,9 @@ plugins use (`framework`). May import: `cluster`, `framework`, `config`, `observ
 `Reservations` and `PodWriter` from here, in an extender and in a scheduler.
 """
 
-from stowplan.extender.reservations.lease import HoldingLease
+from stowplan.extender.reservations.lease import ReservationLease
 from stowplan.extender.reservations.pod_writer import PodWriter
 from stowplan.extender.reservations.reservation_book import ReservationBook
 from stowplan.framework.reservations import Reservation, Reservations
 
-__all__ = ["HoldingLease", "PodWriter", "Reservation", "ReservationBook", "Reservations"]
+__all__ = ["PodWriter", "Reservation", "ReservationBook", "ReservationLease", "Reservations"]

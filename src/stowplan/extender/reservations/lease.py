@@ -13,7 +13,7 @@ from stowplan.config.types import LeaderElection
 log = logs.get(__name__)
 
 
-class HoldingLease:
+class ReservationLease:
     """Competes for the lease from `start` to `stop`, and again after each loss."""
 
     def __init__(
@@ -26,7 +26,7 @@ class HoldingLease:
         self._elector: ElectorThread | None = None
         self._stopping = threading.Event()
         self._lost = threading.Event()
-        self._thread = threading.Thread(target=self._compete, name="holding-lease", daemon=True)
+        self._thread = threading.Thread(target=self._compete, name="reservation-lease", daemon=True)
 
     def holds(self) -> bool:
         """Whether this replica is the leader."""

@@ -85,13 +85,13 @@ class PodWriter:
                 log.warning("Annotations of a pod that was not bound stay", pod=f"{pod.namespace}/{pod.name}")
         return failure
 
-    async def tell(self, pod: SomePod, reason: str, note: str, *, warning: bool = False) -> Status | None:
+    async def record_event(self, pod: SomePod, reason: str, note: str, *, warning: bool = False) -> Status | None:
         """Write an event that `kubectl describe pod` shows; `reason` is a word such as LicencesGone. An equal event is
         not repeated for ten minutes, however often the pod is retried. Without a cluster nothing is written."""
         if self._connection() is None or not self._events.is_new((pod.uid or _path(pod), reason, note)):
             return None
         if refused := _odd_name(pod):
-            return error(f"telling of pod {pod.namespace}/{pod.name}: {refused}")
+            return error(f"recording an event of pod {pod.namespace}/{pod.name}: {refused}")
         namespace, common = pod.namespace.encode(), self._reporter(reason, warning)
         regarding = wire.pod_reference(pod.namespace, pod.name, pod.uid, "")
         now = time.time()
@@ -100,7 +100,7 @@ class PodWriter:
         try:
             await self._post(wire.events_path(namespace), body)
         except ClusterError as problem:
-            return error(f"telling of pod {pod.namespace}/{pod.name}: {problem}")
+            return error(f"recording an event of pod {pod.namespace}/{pod.name}: {problem}")
         return None
 
     async def close(self) -> None:

@@ -15,7 +15,7 @@ from stowplan.cluster.reflector import watched_kinds
 from stowplan.errors import ConfigError
 from stowplan.extender.handlers import VERBS, GroupMember, Handlers
 from stowplan.extender.informer_cache import InformerCache, InformerReflectors
-from stowplan.extender.reservations import HoldingLease, ReservationBook
+from stowplan.extender.reservations import ReservationBook, ReservationLease
 from stowplan.extender.server.client_access import Access
 from stowplan.extender.server.configuration import ExtenderServerConfiguration
 from stowplan.extender.server.decisions import DecisionLog
@@ -48,7 +48,7 @@ class ExtenderServer:
         self._members = members
         self._files: list[LineFile] = []
         self._connection = _connect(config)
-        self._lease: HoldingLease | None = None
+        self._lease: ReservationLease | None = None
         self._recording: Recording | None = None
         self.reservations = ReservationBook(self._connection)
         self._add_informer_cache()
@@ -77,7 +77,7 @@ class ExtenderServer:
         self._reflectors = InformerReflectors(self._connection, self.informer_cache, kinds, keep_objects=keep)
         lease = self._config.cluster.leader_election
         if lease.leader_elect:
-            self._lease = HoldingLease(self._connection, lease, on_lost=self.reservations.clear)
+            self._lease = ReservationLease(self._connection, lease, on_lost=self.reservations.clear)
 
     def _on_synced(self) -> None:
         """The informer cache has synced. Called while the cluster does not change."""

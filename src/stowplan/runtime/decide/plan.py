@@ -95,22 +95,22 @@ class Plan(KeptBySlot[PlannedPod]):
         super().__init__(profile.cluster.nodes)
         self.profile = profile
         self._restless: set[str] = set()
-        self._shape = shape = profile.shape.of(pod.template)
-        self._inert = set(shape.unconcerned)
+        self._plugins = plugins = profile.plugins_by_scope.of(pod.template)
+        self._inert = set(plugins.unconcerned)
         self.plain = self._settle_pre_filter(pod)
         """Whether a plan does not pay, because PreFilter names the few nodes to filter."""
         # Lists that are read in every cycle are shared with other plans where possible: a thousand plans used in turn
         # do not fit into the processor's caches, and then each list costs as much as the work on it.
-        self._pod_filters = shape.pod_filters
-        if not self._inert.isdisjoint([p.name for p in shape.pod_filters]):
-            self._pod_filters = [p for p in shape.pod_filters if p.name not in self._inert]
+        self._pod_filters = plugins.pod_filters
+        if not self._inert.isdisjoint([p.name for p in plugins.pod_filters]):
+            self._pod_filters = [p for p in plugins.pod_filters if p.name not in self._inert]
         unscored = self._settle_pre_score(pod)
-        self._node_plugins = shape.node_plugins.without(self._inert, unscored)
+        self._node_plugins = plugins.node_plugins.without(self._inert, unscored)
         self.folded = frozenset(p.name for p in (*self._node_plugins.filters, *self._pod_filters))
         """The names of filters whose answers are part of the ranks."""
-        self._pod_scorers, self._pod_scores = shape.pod_scorers, shape.pod_scores
-        if not unscored.isdisjoint([s.plugin.name for s in shape.pod_scorers]):
-            self._pod_scorers = [s for s in shape.pod_scorers if s.plugin.name not in unscored]
+        self._pod_scorers, self._pod_scores = plugins.pod_scorers, plugins.pod_scores
+        if not unscored.isdisjoint([s.plugin.name for s in plugins.pod_scorers]):
+            self._pod_scorers = [s for s in plugins.pod_scorers if s.plugin.name not in unscored]
             self._pod_scores = Summed(self._pod_scorers)
         self._slot_filters: list[Callable[[int], Status | None]] | None = None
         self.rules_version = -1
@@ -125,7 +125,7 @@ class Plan(KeptBySlot[PlannedPod]):
     def _settle_pre_filter(self, pod: Pod) -> bool:
         """Run PreFilter of plugins that read only the template, once for all its pods."""
         scratch = CycleState()
-        for plugin in self._shape.constant_pre_filters:
+        for plugin in self._plugins.constant_pre_filters:
             answer = plugin.pre_filter(scratch, pod, self.nodes.everything())
             if isinstance(answer, Status) and answer.code == Code.Skip:
                 self._inert.add(plugin.name)
@@ -136,7 +136,7 @@ class Plan(KeptBySlot[PlannedPod]):
     def _settle_pre_score(self, pod: Pod) -> frozenset[str]:
         """Run PreScore of such plugins; returns the plugins that do not score such pods."""
         scratch = CycleState()
-        run_pre_scores(self._shape.constant_pre_scores, scratch, pod, self.nodes.everything())
+        run_pre_scores(self._plugins.constant_pre_scores, scratch, pod, self.nodes.everything())
         return scratch.skip_score
 
     def _bind_slots(self, pod: Pod) -> list[Callable[[int], Status | None]]:
@@ -152,19 +152,19 @@ class Plan(KeptBySlot[PlannedPod]):
 
     def apply_rules(self, pod: Pod) -> None:
         """Determine the plugins of cluster scope that are active for such pods at present."""
-        shape = self._shape
+        plugins = self._plugins
         self.rules_version = self.profile.cluster.selection.rules_version
-        self.skipped = frozenset(self._inert | {p.name for p in shape.cluster_plugins if p.idle_filter(pod)})
-        self.pre_filters = tuple([p for p in shape.cycle_pre_filters if p.name not in self.skipped])
-        filters = [p for p in shape.cluster_filters if p.name not in self.skipped]
+        self.skipped = frozenset(self._inert | {p.name for p in plugins.cluster_plugins if p.idle_filter(pod)})
+        self.pre_filters = tuple([p for p in plugins.cycle_pre_filters if p.name not in self.skipped])
+        filters = [p for p in plugins.cluster_filters if p.name not in self.skipped]
         calm = [p for p in filters if p.name not in self._restless and p.filter_token(pod) is not None]
         self.token_filters = tuple([TokenFilter(p, pod.template) for p in calm])
         self.live_filters = tuple([p for p in filters if p not in calm])
         bound = {part.plugin.name for part in self.token_filters if part.check is not None}
         self._calm = all(p.name in bound for p in self.pre_filters)
-        unscored = {p.name for p in shape.cluster_plugins if p.idle_score(pod)}
-        self.live_scorers = tuple([s for s in shape.other_scorers if s.plugin.name not in unscored])
-        self.pre_scores = tuple([p for p in shape.cycle_pre_scores if p.name not in unscored])
+        unscored = {p.name for p in plugins.cluster_plugins if p.idle_score(pod)}
+        self.live_scorers = tuple([s for s in plugins.other_scorers if s.plugin.name not in unscored])
+        self.pre_scores = tuple([p for p in plugins.cycle_pre_scores if p.name not in unscored])
         self.discard()
 
     def totals(self, nodes: Nodes) -> Scores:

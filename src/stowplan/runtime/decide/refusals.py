@@ -60,8 +60,8 @@ class KeptRefusal:
         self._nominations = profile.nominator.version
         self._filters: dict[str, tuple[SlotFilter, ...]] = {}
         """Filters to run again on a node, by the plugin that rejected the node before; made on first use."""
-        skipped, shape = diagnosis.state.skip_filter, profile.shape.of(decision.pod.template)
-        active = [plugin for plugin in shape.cluster_filters if plugin.name not in skipped]
+        skipped, by_scope = diagnosis.state.skip_filter, profile.plugins_by_scope.of(decision.pod.template)
+        active = [plugin for plugin in by_scope.cluster_filters if plugin.name not in skipped]
         self._by_slot = not active and diagnosis.pre_filtered is NO_OBJECTION
         """Whether the answer about a node depends on that node alone."""
         self._searched = 0
@@ -216,8 +216,8 @@ class RefusalMemory:
         profile = self._profile
         if any(p.name not in _HARMLESS for p in (*profile.pre_enqueues, *profile.post_filters) if p.concerns(template)):
             return False
-        shape = profile.shape.of(template)
-        plugins = {*shape.pre_filters, *shape.node_filters, *shape.pod_filters, *shape.cluster_filters}
+        by_scope = profile.plugins_by_scope.of(template)
+        plugins = {*by_scope.pre_filters, *by_scope.node_filters, *by_scope.pod_filters, *by_scope.cluster_filters}
         return template.spec.scheduling_group is None and all(p.scope != "cluster" or p.reads_cache for p in plugins)
 
 

@@ -120,7 +120,7 @@ class Shared:
     def __init__(self, profile: Profile, pod: Pod) -> None:
         self._profile = profile
         self._table = profile.cluster.nodes
-        self._plugins = profile.shape.of(pod.template)
+        self._plugins = profile.plugins_by_scope.of(pod.template)
         self._answers: OutOfTreeAnswers = {}
         self._feasible: Nodes | None = None
 

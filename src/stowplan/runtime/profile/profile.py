@@ -69,7 +69,7 @@ class Profile:
         self.plugin_names: frozenset[str] = frozenset()
         """All plugins that the configuration enables, also those that are disabled at every point."""
         self.extensions = tuple(plugin for plugin in self.pre_filters if has_extensions(plugin))
-        self.shape = PluginsByScope(self)
+        self.plugins_by_scope = PluginsByScope(self)
         self.budgets = Budgets(cluster)
         self.ties = Ties(cluster.nodes, rng)
         self.rank_type = rank_type(weight for _, weight in self.scorers)
@@ -240,7 +240,7 @@ class Profile:
         self._plans.clear()
         self.static_answers.clear()
         self.refusals.clear()
-        self.shape = PluginsByScope(self)
+        self.plugins_by_scope = PluginsByScope(self)
         self.epoch += 1
 
     def _plan(self, pod: Pod) -> Planned:

@@ -145,7 +145,7 @@ class Estimator:
 
     @contextmanager
     def _trial(self) -> Iterator[Trial]:
-        with self._engine.cluster.nodes.supposing(), Trial(self._engine.cluster) as trial:
+        with self._engine.cluster.nodes.temporary_changes(), Trial(self._engine.cluster) as trial:
             yield trial
 
 

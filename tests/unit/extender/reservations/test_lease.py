@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stowplan.config.types import LeaderElection
-from stowplan.extender.reservations import HoldingLease, lease
+from stowplan.extender.reservations import ReservationLease, lease
 from stowplan.testing import wait_until
 
 
@@ -54,7 +54,7 @@ def electors(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ElectorThread]]:
 
 def test_it_stands_again_after_a_loss(electors: list[ElectorThread]) -> None:
     losses: list[bool] = []
-    holder = HoldingLease(None, LeaderElection(), on_lost=lambda: losses.append(True))  # type: ignore[arg-type]
+    holder = ReservationLease(None, LeaderElection(), on_lost=lambda: losses.append(True))  # type: ignore[arg-type]
     assert not holder.holds()
     holder.start()
     wait_until(lambda: len(electors) == 1)

@@ -126,19 +126,19 @@ def test_names_lead_nowhere_else(pod: PodName, node: str, odd: str) -> None:
     assert server.run(lambda writer: writer.bind(pod, node, {"gpu": "3"})).endswith(f": not a name: {odd!r}")
     if pod is not POD:
         assert server.run(lambda writer: writer.annotate(pod, {"gpu": "3"})).endswith(f": not a name: {odd!r}")
-        assert server.run(lambda writer: writer.tell(pod, "A", "b")).endswith(f": not a name: {odd!r}")
+        assert server.run(lambda writer: writer.record_event(pod, "A", "b")).endswith(f": not a name: {odd!r}")
     assert server.asked == []
 
 
 def test_an_event_is_written_once() -> None:
     server = Server(201, 201, 403)
 
-    async def tell(writer: PodWriter) -> Status | None:
+    async def record(writer: PodWriter) -> Status | None:
         for note in ("none is left", "none is left", "one is left"):
-            assert await writer.tell(POD, "LicencesGone", note, warning=True) is None
-        return await writer.tell(POD, "Waiting", "for one")
+            assert await writer.record_event(POD, "LicencesGone", note, warning=True) is None
+        return await writer.record_event(POD, "Waiting", "for one")
 
-    assert server.run(tell) == "telling of pod shop/web: Forbidden (403): refused with 403"
+    assert server.run(record) == "recording an event of pod shop/web: Forbidden (403): refused with 403"
     (method, path, first), (_, _, second), (_, _, third) = server.asked
     assert (method, path) == ("POST", "/apis/events.k8s.io/v1/namespaces/shop/events")
     assert (first["note"], second["note"]) == ("none is left", "one is left")
@@ -159,7 +159,7 @@ def test_what_was_said_long_ago_is_news_again() -> None:
 
 
 def test_without_a_cluster() -> None:
-    assert asyncio.run(PodWriter(None).tell(POD, "Waiting", "for one")) is None
+    assert asyncio.run(PodWriter(None).record_event(POD, "Waiting", "for one")) is None
     assert asyncio.run(PodWriter(None).annotate(POD, {"gpu": "3"})) is None
     status = asyncio.run(PodWriter(None).bind(POD, "n1", {"gpu": "3"}))
     assert status is not None

@@ -528,7 +528,7 @@ def test_pre_enqueue() -> None:
 @pytest.mark.parametrize("point", ["add_pod", "remove_pod"])
 @pytest.mark.parametrize("answer", [boom, lambda *_: reject("no"), lambda *_: 5], ids=["raises", "rejects", "nonsense"])
 def test_extensions_must_succeed(point: str, answer: Any) -> None:
-    """A nominated pod is supposed on its node; victims are supposed to be gone."""
+    """Nominated pods are added to their nodes, and victims are removed."""
     in_ = world(plugin(pre_filter=lambda *_: None, filter=lambda *_: None, **{point: answer}), 1)
     in_.put_node(node("n0"))
     if point == "add_pod":

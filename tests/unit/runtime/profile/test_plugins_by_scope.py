@@ -11,33 +11,33 @@ def template(world: World, **spec: object) -> PodTemplate:
 
 def test_plugins_that_a_pod_does_not_concern_are_left_out_everywhere() -> None:
     world = World([node("n")])
-    shape = world.profile.shape.of(template(world, requests={"cpu": 1}))
-    assert {"NodeAffinity", "VolumeBinding", "NodePorts"} <= shape.unconcerned
+    by_scope = world.profile.plugins_by_scope.of(template(world, requests={"cpu": 1}))
+    assert {"NodeAffinity", "VolumeBinding", "NodePorts"} <= by_scope.unconcerned
     listed = [
-        *shape.pre_filters,
-        *shape.constant_pre_filters,
-        *shape.cycle_pre_filters,
-        *shape.constant_pre_scores,
-        *shape.cycle_pre_scores,
-        *shape.node_filters,
-        *shape.pod_filters,
-        *shape.cluster_filters,
-        *shape.cluster_plugins,
-        *(scorer.plugin for scorer in shape.scorers),
+        *by_scope.pre_filters,
+        *by_scope.constant_pre_filters,
+        *by_scope.cycle_pre_filters,
+        *by_scope.constant_pre_scores,
+        *by_scope.cycle_pre_scores,
+        *by_scope.node_filters,
+        *by_scope.pod_filters,
+        *by_scope.cluster_filters,
+        *by_scope.cluster_plugins,
+        *(scorer.plugin for scorer in by_scope.scorers),
     ]
-    assert not {plugin.name for plugin in listed} & shape.unconcerned
-    assert [p.name for p in shape.pod_filters] == ["NodeResourcesFit"]
+    assert not {plugin.name for plugin in listed} & by_scope.unconcerned
+    assert [p.name for p in by_scope.pod_filters] == ["NodeResourcesFit"]
 
 
-def test_templates_alike_share_a_shape() -> None:
+def test_equal_templates_share_the_table() -> None:
     world = World([node("n")])
-    shape = world.profile.shape
-    one = shape.of(template(world, requests={"cpu": 1}))
-    assert shape.of(template(world, requests={"cpu": 2, "memory": 5}, labels={"a": "b"})) is one
+    by_scope = world.profile.plugins_by_scope
+    one = by_scope.of(template(world, requests={"cpu": 1}))
+    assert by_scope.of(template(world, requests={"cpu": 2, "memory": 5}, labels={"a": "b"})) is one
     affine = template(world, requests={"cpu": 1}, affinity=node_affinity({"matchExpressions": []}))
-    assert shape.of(affine) is not one
-    assert "NodeAffinity" not in shape.of(affine).unconcerned
-    assert shape.of(template(world, affinity={"podAffinity": {}})).unconcerned == one.unconcerned | {
+    assert by_scope.of(affine) is not one
+    assert "NodeAffinity" not in by_scope.of(affine).unconcerned
+    assert by_scope.of(template(world, affinity={"podAffinity": {}})).unconcerned == one.unconcerned | {
         "NodeResourcesBalancedAllocation"
     }
 
@@ -45,6 +45,6 @@ def test_templates_alike_share_a_shape() -> None:
 def test_whom_the_pod_concerns_is_asked_anew_when_plans_are_forgotten() -> None:
     world = World([node("n")])
     plain = template(world)
-    before = world.profile.shape.of(plain)
+    before = world.profile.plugins_by_scope.of(plain)
     world.profile.forget_plans()
-    assert world.profile.shape.of(plain) is not before
+    assert world.profile.plugins_by_scope.of(plain) is not before

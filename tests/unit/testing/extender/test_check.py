@@ -79,7 +79,7 @@ def without_errors(request: Json) -> Any:
 
 
 FAULTS: dict[str, tuple[str, Callable[[Json], Any], str]] = {
-    "floats": ("prioritize", lambda r: [{"Host": n, "Score": 7.0} for n in names_in(r)], "no scores, and kube-scheduler ignores"),
+    "floats": ("prioritize", lambda r: [{"Host": n, "Score": 7.0} for n in names_in(r)], "kube-scheduler ignores"),
     "an object": ("prioritize", lambda r: {"Error": "x"}, "cannot unmarshal object"),
     "out of range": ("prioritize", lambda r: [{"Host": n, "Score": 50} for n in names_in(r)], "outside 0 to 10"),
     "negative": ("prioritize", lambda r: [{"Host": n, "Score": -1} for n in names_in(r)], "outside 0 to 10"),
