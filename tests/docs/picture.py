@@ -70,8 +70,8 @@ def draw() -> None:
     """Let the demo run to the moment, and write down what it shows."""
     clock = _Hurry()
     drive = Playback(ScenarioRun(load_scenario(), nodes=300, seed=0), clock.now, clock.sleep)
-    glimpse = next(glimpse for glimpse in drive.frames(0.125) if glimpse.elapsed >= MOMENT)
+    summary = next(summary for summary in drive.frames(0.125) if summary.elapsed >= MOMENT)
     console = Console(record=True, width=_SIZE[0], file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(live_view(glimpse, *_SIZE, keys=keys_line(drive, ascii_only=False)))
+    console.print(live_view(summary, *_SIZE, keys=keys_line(drive, ascii_only=False)))
     FILE.parent.mkdir(parents=True, exist_ok=True)
     FILE.write_text(console.export_svg(title="stowplan demo", theme=_THEME, code_format=_FORMAT, unique_id="demo"))

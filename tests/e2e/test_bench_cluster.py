@@ -26,7 +26,7 @@ def bench(*args: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_all_contestants_schedule_all_pods() -> None:
+def test_all_schedulers_schedule_all_pods() -> None:
     (told,) = bench("--workload", "basic", "--pods", "30")
     assert (told["scenario"], told["nodes"], told["pods"]) == ("basic", 20, 30)
     assert list(told["peers"]) == ["kube-scheduler", "ceiling"]

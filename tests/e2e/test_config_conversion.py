@@ -1,4 +1,4 @@
-"""Configurations of every version: converted, the stock kube-scheduler starts with them; as they are, ours schedules."""
+"""Configurations of every version: kube-scheduler starts with them once converted, ours schedules with them directly."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ class Comparison:
         """Lift the gates of a pod; until now, nothing may have happened to it."""
         name = key(theirs)
         for side, pod in ((self.theirs, theirs), (self.ours, ours)):
-            found = side.glance(pod)
+            found = side.current_outcome(pod)
             if found.kind != GATED or found.event is not None:
                 problems = [f"{side.name}: a pod with scheduling gates is {found}"]
                 self.totals.disagree(name, problems, {"id": name, "pod": pod, **side.case()}, again=True)

@@ -159,10 +159,10 @@ class Side:
 
         if not is_gated(pod) and self.watch.wait(decided, timeout):
             self.watch.wait(lambda: self._is_placed(uid) or self.watch.complaints(uid), EVENT_PATIENCE)
-        return self.glance(pod)
+        return self.current_outcome(pod)
 
-    def glance(self, pod: Json) -> Outcome:
-        """What the scheduler has decided so far."""
+    def current_outcome(self, pod: Json) -> Outcome:
+        """The present outcome, without waiting."""
         uid = pod["metadata"]["uid"]
         return outcome_of(self.watch.pod(uid) or pod, self.watch.complaints(uid))
 

@@ -38,7 +38,7 @@ class Waiting:
         """Check which of the pods were placed meanwhile, and that the others have the same conditions on both sides."""
         if self._pods:
             time.sleep(QUIET_SECONDS)
-        woken = [name for name in self._pods if any(outcome.kind == PLACED for outcome in self._glance(name))]
+        woken = [name for name in self._pods if any(outcome.kind == PLACED for outcome in self._current_outcomes(name))]
         for name in woken:
             # After a placement the sides are made the same, which may drop the pods that wait.
             if name in self._pods:
@@ -66,7 +66,7 @@ class Waiting:
         """Both may be about to try a pod again, one a little later than the other."""
         deadline = time.monotonic() + WAKE_PATIENCE
         while name in self._pods:
-            theirs, ours = self._glance(name)
+            theirs, ours = self._current_outcomes(name)
             if theirs.kind == PLACED or ours.kind == PLACED or theirs.condition == ours.condition:
                 return
             if time.monotonic() > deadline:
@@ -74,9 +74,9 @@ class Waiting:
                 self._disagree(name, problems, self._pods.pop(name)[1])
             time.sleep(QUIET_SECONDS)
 
-    def _glance(self, name: str) -> tuple[Outcome, Outcome]:
+    def _current_outcomes(self, name: str) -> tuple[Outcome, Outcome]:
         theirs, ours = self._pods[name]
-        return self._comparison.theirs.glance(theirs), self._comparison.ours.glance(ours)
+        return self._comparison.theirs.current_outcome(theirs), self._comparison.ours.current_outcome(ours)
 
     def _place(self, name: str, *, alone: bool) -> None:
         comparison, (theirs, ours) = self._comparison, self._pods.pop(name)

@@ -20,7 +20,7 @@ WEIGHTS = tuple(weight for weight, _ in GROUP_STEPS.values())
 NUMBERS = 1 << 16
 
 
-class Course(NamedTuple):
+class WalkSettings(NamedTuple):
     """How a walk is made."""
 
     grace: float
@@ -41,9 +41,9 @@ def by_chance(rng: random.Random, length: int) -> list[Step]:
     return walk
 
 
-def problem(walked: list[Step], course: Course) -> str:
+def problem(walked: list[Step], settings: WalkSettings) -> str:
     """What goes wrong on a walk; empty if nothing does."""
-    walk = course.walk()
+    walk = settings.walk()
     try:
         for step in walked:
             walk.take(step)
@@ -53,13 +53,13 @@ def problem(walked: list[Step], course: Course) -> str:
     return "; ".join(walk.problems())
 
 
-def shortened(walked: list[Step], course: Course) -> list[Step]:
+def shortened(walked: list[Step], settings: WalkSettings) -> list[Step]:
     size = len(walked) // 2
     while size:
         start = 0
         while start < len(walked):
             without = walked[:start] + walked[start + size :]
-            if problem(without, course):
+            if problem(without, settings):
                 walked = without
             else:
                 start += size
@@ -70,12 +70,12 @@ def shortened(walked: list[Step], course: Course) -> list[Step]:
 def judge(number: int) -> None:
     long = number // PARTS % 12 == 0
     walked = by_chance(random.Random(f"group walk {number}"), 24 if long else 10)
-    course = Course(3.0 * (number % 2), GATES[number // 2 % len(GATES)], number // 8 % 2 == 1, 1 if long else 8)
-    if problem(walked, course):
-        course = course._replace(check_every=1)
-        short = shortened(walked, course)
+    settings = WalkSettings(3.0 * (number % 2), GATES[number // 2 % len(GATES)], number // 8 % 2 == 1, 1 if long else 8)
+    if problem(walked, settings):
+        settings = settings._replace(check_every=1)
+        short = shortened(walked, settings)
         steps = "\n".join(map(repr, short))
-        pytest.fail(f"{number}, {course}:\n{steps}\n{problem(short, course)}", pytrace=False)
+        pytest.fail(f"{number}, {settings}:\n{steps}\n{problem(short, settings)}", pytrace=False)
 
 
 @pytest.mark.slow

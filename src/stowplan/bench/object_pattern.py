@@ -39,7 +39,7 @@ class ObjectPattern:
         chosen = {blank: values[kind % len(values)] for blank, values in self._vary.items()}
         return _fill(self._pattern, chosen | {"kind": kind})
 
-    def stamp(self, kind: int, number: int, node: str = "") -> bytes:
+    def render(self, kind: int, number: int, node: str = "") -> bytes:
         """One object as JSON."""
         text = self._texts.get(kind)
         if text is None:

@@ -63,7 +63,7 @@ def pods(
     pattern = ObjectPattern(overlay(load_object("pod")["object"], series.pod), series.vary)
     for number in range(count):
         node = node_of(number) if node_of else ""
-        yield codec.decode(api.Pod, pattern.stamp(series.kind_of(number), first + number, node))
+        yield codec.decode(api.Pod, pattern.render(series.kind_of(number), first + number, node))
 
 
 def _image(number: int) -> dict[str, Any]:

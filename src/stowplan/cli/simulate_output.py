@@ -19,7 +19,7 @@ def report_of_state(state: State, by: str) -> SimulationReport:
     from stowplan.simulator.report.changed_since_snapshot import states_before
 
     given = state.given
-    before = states_before(state.objects, given.standing)
+    before = states_before(state.objects, given.preexisting)
     return report_of(state.simulation, state.recorder, given.unknown, before, given.assumptions, by)
 
 

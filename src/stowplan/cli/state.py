@@ -248,7 +248,7 @@ class _Loader:
         return anonymized_cluster(found, schedulers) if source.anonymize else found
 
     def _run(self, simulation: Simulation, recorder: RunRecorder, given: Input) -> None:
-        populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
+        populate(simulation.api_server, simulation.controllers, given.objects, given.preexisting, given.assumed_owners)
         simulation.settle()
         if not self._runs:
             return

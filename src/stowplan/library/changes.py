@@ -80,7 +80,7 @@ def scaled(given: Input, workload: Any, replicas: int) -> Input:
         for item, origin in given.objects
         if item.metadata.uid not in surplus
     ]
-    return given._replace(objects=objects, standing=given.standing - changed.keys() - surplus)
+    return given._replace(objects=objects, preexisting=given.preexisting - changed.keys() - surplus)
 
 
 def _surplus(pods: list[api.Pod], number: int) -> set[str]:

@@ -149,9 +149,9 @@ class Cluster:
         old = {item.metadata.uid for item in items}
         options = InputOptions(self._namespace, fragment=True)
         given = read_layers(layer_of(manifests, "applied"), options, live_objects(items, self._namespace))
-        standing = frozenset(uid for uid in given.standing if uid in self._input.standing or uid not in old)
+        preexisting = frozenset(uid for uid in given.preexisting if uid in self._input.preexisting or uid not in old)
         merged = given._replace(
-            standing=standing,
+            preexisting=preexisting,
             unknown=self._input.unknown + given.unknown,
             notes=[*self._input.notes, *given.notes],
             assumptions=(*self._input.assumptions, *given.assumptions),

@@ -254,7 +254,9 @@ def start_run(
         recorder.attach(simulation.api_server)
         recorder.seconds = lambda: simulation.clock.now - start
         try:
-            populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
+            populate(
+                simulation.api_server, simulation.controllers, given.objects, given.preexisting, given.assumed_owners
+            )
             simulation.settle()
             for item in deleted:
                 simulation.api_server.delete(item)
@@ -264,7 +266,7 @@ def start_run(
         finally:
             for extender in extenders:
                 runner.run(extender.close())
-    before = states_before((item for item, _ in given.objects), given.standing)
+    before = states_before((item for item, _ in given.objects), given.preexisting)
     report = report_of(simulation, recorder, given.unknown, before, given.assumptions)
     return Run(
         simulation,
@@ -284,5 +286,5 @@ def _result(simulation: Simulation, given: Input) -> Input:
     items.sort(key=lambda item: (True, item.metadata.creation_timestamp) if isinstance(item, api.Pod) else (False, ""))
     return given._replace(
         objects=[(item, _RESULT) for item in items],
-        standing=frozenset(item.metadata.uid for item in items),
+        preexisting=frozenset(item.metadata.uid for item in items),
     )

@@ -62,7 +62,7 @@ def run(
         return EXIT_DONE
     for warning in options.warnings:
         log.warning("Configuration warning", err=warning)
-    extenders = build_extenders(options.config.extenders, patience=options.extender_limits)
+    extenders = build_extenders(options.config.extenders, limits=options.extender_limits)
     for extender in extenders:
         log.v(2, "Creating extender", extender=extender.name)
     plugins = {**registered, **enabled}

@@ -63,9 +63,9 @@ class Controllers:
         """Pods that the API server refused to create."""
         return list(self._workloads.not_created.values())
 
-    def keep(self, standing: Container[str]) -> None:
+    def keep(self, preexisting: Container[str]) -> None:
         """Keep objects of a snapshot, by uid, as they are: their workloads only replace pods that they lose."""
-        self._workloads.standing = standing
+        self._workloads.preexisting = preexisting
 
     def notes(self) -> Iterator[str]:
         """Notes for the user on objects that are not created yet."""

@@ -24,33 +24,33 @@ def populate(
     api_server: ApiServer,
     controllers: Controllers,
     objects: Iterable[tuple[Any, Origin]],
-    standing: frozenset[str] = frozenset(),
+    preexisting: frozenset[str] = frozenset(),
     assumed_owners: frozenset[str] = frozenset(),
 ) -> None:
     """Store all objects and create the objects that workloads lack. Pending pods keep the order of the input.
 
-    `standing` are the uids of objects that bypass admission; workloads among them have the pods that they want.
+    `preexisting` are the uids of objects that bypass admission; workloads among them have the pods that they want.
     `assumed_owners` are the uids of controllers that recreate pods. Finished pods are skipped. Raises InputError, one
     line for each object that the API server would reject.
     """
-    controllers.keep(standing)
+    controllers.keep(preexisting)
     api_server.assumed_owners = assumed_owners
     alive = [each for each in objects if not (isinstance(each[0], api.Pod) and is_finished(each[0]))]
     problems: list[str] = []
     alive.sort(key=lambda each: not isinstance(each[0], _CLASSES))
     items: list[Any] = []
     for given, origin in alive:
-        is_standing = given.metadata.uid in standing
+        is_preexisting = given.metadata.uid in preexisting
         try:
-            item = given if is_standing else _admit(controllers, given)
+            item = given if is_preexisting else _admit(controllers, given)
         except InputError as problem:
             problems.append(origin.locate(str(problem)))
         else:
-            items.append(_stand(api_server, item) if is_standing or _stands(item) else item)
+            items.append(_stand(api_server, item) if is_preexisting or _stands(item) else item)
     refuse(problems)
     _add_namespaces(api_server, controllers, items)
     for item in items:
-        if item.metadata.uid in standing:
+        if item.metadata.uid in preexisting:
             continue
         if isinstance(item, api.Pod) and not item.metadata.resource_version and not _stands(item):
             controllers.create_pod(item)

@@ -23,13 +23,13 @@ def test_values_are_taken_in_turn(kind: int, expected: dict[str, Any]) -> None:
 
 def test_objects_of_a_kind_differ_in_number_suffix_and_node() -> None:
     pattern = ObjectPattern({"a": "p-$number", "b": "x$suffix", "c": "$node", "d": ["$v"], "e": 1}, {"v": [7]})
-    assert json.loads(pattern.stamp(0, 300, "n1")) == {"a": "p-300", "b": "x00012c", "c": "n1", "d": [7], "e": 1}
-    assert json.loads(pattern.stamp(0, 301)) == {"a": "p-301", "b": "x00012d", "c": "", "d": [7], "e": 1}
+    assert json.loads(pattern.render(0, 300, "n1")) == {"a": "p-300", "b": "x00012c", "c": "n1", "d": [7], "e": 1}
+    assert json.loads(pattern.render(0, 301)) == {"a": "p-301", "b": "x00012d", "c": "", "d": [7], "e": 1}
 
 
 def test_a_blank_that_nobody_fills_is_an_error() -> None:
     with pytest.raises(KeyError, match="unknown"):
-        ObjectPattern({"a": "$unknown"}, {}).stamp(0, 0)
+        ObjectPattern({"a": "$unknown"}, {}).render(0, 0)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_choices_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not set(passed["peers"]) & set(PEERS)
 
 
-def test_the_table_has_a_line_for_each_contestant_and_the_bars_below(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_has_a_line_for_each_scheduler_and_the_bars_below(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome, _ = run(monkeypatch)
     lines = outcome.stdout.splitlines()
     assert lines[1].split() == ["basic", "5,000", "5,000", "stowplan", "400", "300", "2.2", "150", "-", "-", "12%"]

@@ -19,10 +19,10 @@ class MeteredEngine:
     def __init__(self, *items: Any, groups: bool = False, **options: Any) -> None:
         self.metrics = SchedulerMetrics(MetricRegistry(), groups=groups)
         self.time = [0.0]
-        self.instruments = MetricsObserver(self.metrics, lambda: self.time[0])
-        self.host = Host(*items, observer=self.instruments, check_invariants=False, **options)
+        self.observer = MetricsObserver(self.metrics, lambda: self.time[0])
+        self.host = Host(*items, observer=self.observer, check_invariants=False, **options)
         self.metrics.gauges = gauge_sources(self.host.engine)
-        self.instruments.announce(self.host.engine.profiles.values())
+        self.observer.announce(self.host.engine.profiles.values())
 
     def sample(self, name: str, **labels: str) -> float | None:
         """The value of a sample, or None."""

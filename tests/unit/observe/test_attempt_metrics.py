@@ -18,7 +18,7 @@ def stage() -> MeteredEngine:
     return MeteredEngine(node("n1"))
 
 
-def course(stage: MeteredEngine, *unconcerned: str, straight: bool = True) -> AttemptMetrics:
+def metrics_of(stage: MeteredEngine, *unconcerned: str, straight: bool = True) -> AttemptMetrics:
     return AttemptMetrics(stage.host.engine.profiles[PROFILE], frozenset(unconcerned), straight)
 
 
@@ -32,7 +32,7 @@ def course(stage: MeteredEngine, *unconcerned: str, straight: bool = True) -> At
     ],
 )
 def test_results(stage: MeteredEngine, kind: str, result: str, filtered: str) -> None:
-    made = course(stage)
+    made = metrics_of(stage)
     made.ended[kind] += [ending(), ending()]
     made.count(stage.metrics)
     assert stage.sample("scheduler_schedule_attempts_total", result=result, profile=PROFILE) == 2
@@ -42,7 +42,7 @@ def test_results(stage: MeteredEngine, kind: str, result: str, filtered: str) ->
 
 
 def test_what_is_counted_is_gone(stage: MeteredEngine) -> None:
-    made = course(stage)
+    made = metrics_of(stage)
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     made.count(stage.metrics)
@@ -50,7 +50,7 @@ def test_what_is_counted_is_gone(stage: MeteredEngine) -> None:
 
 
 def test_post_filter_is_told_by_what_it_came_to(stage: MeteredEngine) -> None:
-    made = course(stage)
+    made = metrics_of(stage)
     made.ended[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success"), ending(0, "")]
     made.count(stage.metrics)
     name = "scheduler_framework_extension_point_duration_seconds_count"
@@ -59,7 +59,7 @@ def test_post_filter_is_told_by_what_it_came_to(stage: MeteredEngine) -> None:
 
 
 def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: MeteredEngine) -> None:
-    made = course(stage, straight=False)
+    made = metrics_of(stage, straight=False)
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     name = "scheduler_framework_extension_point_duration_seconds_count"
@@ -67,7 +67,7 @@ def test_the_points_of_a_pod_that_somebody_holds_up_are_told_by_others(stage: Me
 
 
 def test_plugins_that_are_not_concerned_answer_skip(stage: MeteredEngine) -> None:
-    made = course(stage, "NodePorts", "NodeAffinity")
+    made = metrics_of(stage, "NodePorts", "NodeAffinity")
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
     name = "scheduler_plugin_execution_duration_seconds_count"
@@ -83,7 +83,7 @@ PLUGINS = "scheduler_plugin_execution_duration_seconds"
 
 @pytest.mark.parametrize(("feasible", "scored"), [(2, {"PreScore", "Score", "ScoreExtensionNormalize"}), (1, set())])
 def test_plugins_share_the_time_it_took_to_decide(stage: MeteredEngine, feasible: int, scored: set[str]) -> None:
-    made = course(stage, "NodePorts", straight=False)
+    made = metrics_of(stage, "NodePorts", straight=False)
     made.ended[SCHEDULED].append(ending(feasible))
     made.count(stage.metrics)
     told = stage.samples(f"{PLUGINS}_sum")
@@ -99,7 +99,7 @@ def test_plugins_share_the_time_it_took_to_decide(stage: MeteredEngine, feasible
     [("Unschedulable", {"DynamicResources", "DefaultPreemption"}), ("Success", {"DefaultPreemption"}), ("", set())],
 )
 def test_plugins_at_post_filter_have_their_share(stage: MeteredEngine, status: str, plugins: set[str]) -> None:
-    made = course(stage)
+    made = metrics_of(stage)
     made.ended[UNSCHEDULABLE].append(ending(0, status))
     made.count(stage.metrics)
     told = [(labels, seconds) for labels, seconds in stage.samples(f"{PLUGINS}_sum")]
@@ -110,7 +110,7 @@ def test_plugins_at_post_filter_have_their_share(stage: MeteredEngine, status: s
 
 
 def test_the_first_ending_of_each_kind_tells_of_plugins(stage: MeteredEngine) -> None:
-    made = course(stage)
+    made = metrics_of(stage)
     made.ended[SCHEDULED] += [ending() for _ in range(12)]
     made.ended[UNSCHEDULABLE] += [ending(0, "Unschedulable"), ending(0, "Success")]
     made.count(stage.metrics)
@@ -120,7 +120,7 @@ def test_the_first_ending_of_each_kind_tells_of_plugins(stage: MeteredEngine) ->
 
 
 def test_only_plugins_that_have_a_signature_sign_and_only_those_that_normalize_do(stage: MeteredEngine) -> None:
-    made = course(stage, "NodeAffinity")
+    made = metrics_of(stage, "NodeAffinity")
     made.ended[SCHEDULED].append(ending())
     made.count(stage.metrics)
 
@@ -159,7 +159,7 @@ def test_a_reservation_that_is_told_by_others_is_not_told_twice(stage: MeteredEn
 
 
 def test_waits_are_told_by_attempts(stage: MeteredEngine) -> None:
-    made = course(stage)
+    made = metrics_of(stage)
     made.ended[SCHEDULED] += [ending(attempts=1), ending(attempts=2), ending(attempts=2, flushed=True)]
     made.count(stage.metrics)
     assert stage.sample("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="2") == 6.0
@@ -168,7 +168,7 @@ def test_waits_are_told_by_attempts(stage: MeteredEngine) -> None:
 
 
 def test_no_cycle_has_or_leaves_a_hint(stage: MeteredEngine) -> None:
-    made = course(stage)
+    made = metrics_of(stage)
     made.ended[SCHEDULED] += [ending(feasible=3), ending(feasible=1)]
     made.ended[UNSCHEDULABLE].append(ending(feasible=0))
     made.count(stage.metrics)

@@ -180,10 +180,10 @@ def test_a_slow_cycle_is_told_of_at_any_level(listen: Listen) -> None:
     said = listen(0)
     unit = stage.host.unit("p")
     stage.time[0] = 1.0
-    stage.instruments.attempt_started(unit)
+    stage.observer.attempt_started(unit)
     decision = stage.host.engine.profiles["default-scheduler"].decide(unit.pod)
     stage.time[0] += 0.25
-    stage.instruments.decided(unit, decision)
+    stage.observer.decided(unit, decision)
     assert said() == ['"Trace: Scheduling" pod="default/p" totalTime="250ms" evaluatedNodes=1 feasibleNodes=1']
 
 
@@ -201,7 +201,7 @@ def test_expensive_attempts_are_logged_once_a_minute_by_namespace(listen: Listen
     said = listen(0)
     for now, name in ((0.0, "p"), (1.0, "p"), (1.0, "q"), (59.9, "p"), (60.0, "p")):
         stage.time[0] = now
-        stage.instruments.attempt_expensive(stage.host.unit(name), 1.25, 3.0)
+        stage.observer.attempt_expensive(stage.host.unit(name), 1.25, 3.0)
     line = (
         '"Scheduling attempt is expensive" pod="{}" profile="default-scheduler" seconds=1.25 namespaceWaitsSeconds=3.0'
     )

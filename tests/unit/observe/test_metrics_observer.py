@@ -20,17 +20,17 @@ def decision(stage: MeteredEngine, unit: QueuedPodInfo) -> Decision:
 
 
 def attempt(stage: MeteredEngine, unit: QueuedPodInfo, deciding: float = 0.002) -> Decision:
-    stage.instruments.attempt_started(unit)
+    stage.observer.attempt_started(unit)
     made = decision(stage, unit)
     stage.time[0] += deciding
-    stage.instruments.decided(unit, made)
+    stage.observer.decided(unit, made)
     return made
 
 
 def place(stage: MeteredEngine, unit: QueuedPodInfo, deciding: float = 0.002, binding: float = 0.01) -> None:
     made = attempt(stage, unit, deciding)
     stage.time[0] += binding
-    stage.instruments.bound(unit, made.node_name)
+    stage.observer.bound(unit, made.node_name)
 
 
 def unit(stage: MeteredEngine, name: str = "p", attempts: int = 1, **spec: Any) -> QueuedPodInfo:
@@ -119,7 +119,7 @@ def test_an_unschedulable_pod(stage: MeteredEngine) -> None:
     found = unit(stage, requests={"cpu": 100})
     made = attempt(stage, found)
     assert not made.node_name
-    stage.instruments.attempt_failed(found, Status(Code.Unschedulable, made.message))
+    stage.observer.attempt_failed(found, Status(Code.Unschedulable, made.message))
     sample = stage.sample
     assert sample("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
     assert sample("scheduler_preemption_attempts_total") == 1
@@ -133,14 +133,14 @@ def test_an_error_while_deciding() -> None:
     found = unit(stage)
     made = attempt(stage, found)
     assert made.error is not None
-    stage.instruments.attempt_failed(found, made.error)
+    stage.observer.attempt_failed(found, made.error)
     assert stage.sample("scheduler_schedule_attempts_total", result="unschedulable", profile=PROFILE) == 1
 
 
 def test_an_error_while_binding(stage: MeteredEngine) -> None:
     found = unit(stage)
     attempt(stage, found)
-    stage.instruments.attempt_failed(found, Status(Code.Error, "conflict"))
+    stage.observer.attempt_failed(found, Status(Code.Error, "conflict"))
     assert stage.sample("scheduler_schedule_attempts_total", result="error", profile=PROFILE) == 1
     labels = {"extension_point": "Filter", "status": "Success", "profile": PROFILE}
     assert stage.sample("scheduler_framework_extension_point_duration_seconds_count", **labels) == 1
@@ -166,7 +166,7 @@ def test_arrivals_by_queue_and_event(stage: MeteredEngine) -> None:
     asked = stage.sample(name, extension_point="PreEnqueue", **point) or 0
     signed = stage.sample(name, extension_point="Sign", **point) or 0
     for queue, event in (("active", "UnschedulablePodAdd"), ("active", "BackoffComplete"), ("backoff", "NodeAdd")):
-        stage.instruments.pod_queued(found, queue, event)
+        stage.observer.pod_queued(found, queue, event)
     for _ in range(2):
         assert stage.sample("scheduler_queue_incoming_pods_total", queue="backoff", event="NodeAdd") == 1
         assert stage.sample(name, extension_point="PreEnqueue", **point) == asked + 2
@@ -175,16 +175,16 @@ def test_arrivals_by_queue_and_event(stage: MeteredEngine) -> None:
 
 def test_what_pre_enqueue_takes_is_told_of_its_plugins_in_equal_parts(stage: MeteredEngine) -> None:
     stage.host.put(pod("p"))
-    stage.instruments.count()
+    stage.observer.count()
     plugins = {plugin.name for plugin in stage.host.engine.profiles[PROFILE].pre_enqueues}
     name = "scheduler_plugin_execution_duration_seconds"
-    stage.instruments.pre_enqueue_ran(stage.host.unit("p").pod, None, 0.006)
+    stage.observer.pre_enqueue_ran(stage.host.unit("p").pod, None, 0.006)
     told = [labels for labels, _ in stage.samples(f"{name}_sum")]
     assert {labels["plugin"] for labels in told} == plugins
     assert {(labels["extension_point"], labels["status"]) for labels in told} == {("PreEnqueue", "Success")}
     assert sum(seconds for _, seconds in stage.samples(f"{name}_sum")) == pytest.approx(0.006)
     gate = Status(Code.UnschedulableAndUnresolvable, "gated", plugin="SchedulingGates")
-    stage.instruments.pre_enqueue_ran(stage.host.unit("p").pod, gate, 0.5)
+    stage.observer.pre_enqueue_ran(stage.host.unit("p").pod, gate, 0.5)
     labels = {"plugin": "SchedulingGates", "extension_point": "PreEnqueue", "status": gate.code.name}
     assert stage.sample(f"{name}_sum", **labels) == 0.5
 
@@ -195,7 +195,7 @@ def test_one_pod_in_ten_is_timed_at_pre_enqueue_after_the_first() -> None:
         stage.host.put(pod(f"p{number}"))
     name = "scheduler_framework_extension_point_duration_seconds"
     labels = {"extension_point": "PreEnqueue", "status": "Success", "profile": PROFILE}
-    timed = stage.instruments._pre_enqueue_runs
+    timed = stage.observer._pre_enqueue_runs
     assert len(timed) == 102
     timed[:] = [run._replace(seconds=0.5) for run in timed]
     assert stage.sample(f"{name}_sum", **labels) == pytest.approx(111 * 0.5)
@@ -206,8 +206,8 @@ def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: MeteredEngine) 
         found = unit(stage, f"p{number}")
         made = attempt(stage, found)
         stage.time[0] += 0.004
-        stage.instruments.bind_started(found, made.node_name)
-        stage.instruments.bound(found, made.node_name)
+        stage.observer.bind_started(found, made.node_name)
+        stage.observer.bound(found, made.node_name)
     labels = {"plugin": "VolumeBinding", "extension_point": "Reserve", "status": "Success"}
     assert stage.sample("scheduler_plugin_execution_duration_seconds_count", **labels) == 2
     assert stage.sample("scheduler_plugin_execution_duration_seconds_sum", **labels) == pytest.approx(0.002)
@@ -216,9 +216,9 @@ def test_one_pod_in_ten_is_timed_from_decision_to_binding(stage: MeteredEngine) 
 def test_the_plugins_of_a_pod_that_is_held_up(stage: MeteredEngine) -> None:
     found = unit(stage)
     for point in ("Permit", "Bind", "Unreserve"):
-        stage.instruments.point_ran(found, point, None, 0.3)
+        stage.observer.point_ran(found, point, None, 0.3)
     refused = Status(Code.Unschedulable, "full", plugin="VolumeBinding")
-    stage.instruments.point_ran(found, "Reserve", refused, 0.2)
+    stage.observer.point_ran(found, "Reserve", refused, 0.2)
     told = {
         tuple(labels.values()): seconds
         for labels, seconds in stage.samples("scheduler_plugin_execution_duration_seconds_sum")
@@ -229,19 +229,19 @@ def test_the_plugins_of_a_pod_that_is_held_up(stage: MeteredEngine) -> None:
 
 
 def test_events_share_the_time_it_took_to_take_them_in(stage: MeteredEngine) -> None:
-    stage.instruments.count()
+    stage.observer.count()
     for event in ("PodGroupAdd", "PodGroupAdd", "PodGroupDelete"):
-        stage.instruments.event_received(event)
-    stage.instruments.events_handled(0.003)
+        stage.observer.event_received(event)
+    stage.observer.events_handled(0.003)
     assert stage.sample("scheduler_event_handling_duration_seconds_sum", event="PodGroupAdd") == pytest.approx(0.002)
     assert stage.sample("scheduler_event_handling_duration_seconds_count", event="PodGroupDelete") == 1
 
 
 def test_rare_things(stage: MeteredEngine) -> None:
     found = unit(stage)
-    stage.instruments.point_ran(found, "PreBind", Status(Code.Error, "x"), 0.3)
-    stage.instruments.permit_wait_ended(found, None, 2.0)
-    stage.instruments.hint_returned("NodeName", "NodeAdd", "Queue", 0.00002, 3)
+    stage.observer.point_ran(found, "PreBind", Status(Code.Error, "x"), 0.3)
+    stage.observer.permit_wait_ended(found, None, 2.0)
+    stage.observer.hint_returned("NodeName", "NodeAdd", "Queue", 0.00002, 3)
     point = {"extension_point": "PreBind", "status": "Error", "profile": PROFILE}
     assert stage.sample("scheduler_framework_extension_point_duration_seconds_sum", **point) == pytest.approx(0.3)
     assert stage.sample("scheduler_permit_wait_duration_seconds_sum", result="Success") == 2.0
@@ -251,9 +251,9 @@ def test_rare_things(stage: MeteredEngine) -> None:
 
 def test_what_plugins_measure(stage: MeteredEngine) -> None:
     labels = {"profile": PROFILE, "driver": "d", "status": "timeout"}
-    stage.instruments.measured("resourceclaim_creates_total", ("success",), 1.0)
+    stage.observer.measured("resourceclaim_creates_total", ("success",), 1.0)
     for name, value in (("allocations_total", 1.0), ("wait_duration_seconds", 600.0)):
-        stage.instruments.measured(f"dra_bindingconditions_{name}", tuple(labels.values()), value)
+        stage.observer.measured(f"dra_bindingconditions_{name}", tuple(labels.values()), value)
     assert stage.sample("scheduler_resourceclaim_creates_total", status="success") == 1
     assert stage.sample("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
     assert stage.sample("scheduler_dra_bindingconditions_wait_duration_seconds_sum", **labels) == 600
@@ -262,9 +262,9 @@ def test_what_plugins_measure(stage: MeteredEngine) -> None:
 @pytest.mark.parametrize(("failed", "result"), [(False, "success"), (True, "error")])
 def test_a_preemption(stage: MeteredEngine, failed: bool, result: str) -> None:
     preemptor = unit(stage).pod
-    stage.instruments.preemption_started(preemptor, "n1", [preemptor, preemptor])
+    stage.observer.preemption_started(preemptor, "n1", [preemptor, preemptor])
     stage.time[0] += 1.5
-    stage.instruments.preemption_ended(preemptor, "n1", failed)
+    stage.observer.preemption_ended(preemptor, "n1", failed)
     assert stage.sample("scheduler_preemption_victims_sum") == 2
     assert stage.sample("scheduler_preemption_goroutines_duration_seconds_sum", result=result) == 1.5
     assert stage.sample("scheduler_preemption_goroutines_execution_total", result=result) == 1
@@ -272,8 +272,8 @@ def test_a_preemption(stage: MeteredEngine, failed: bool, result: str) -> None:
 
 def test_what_was_not_opened_is_not_counted(stage: MeteredEngine) -> None:
     found = unit(stage)
-    stage.instruments.bound(found, "n1")
-    stage.instruments.attempt_failed(found, Status(Code.Error, "x"))
+    stage.observer.bound(found, "n1")
+    stage.observer.attempt_failed(found, Status(Code.Error, "x"))
     assert stage.sample("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) is None
 
 
@@ -289,10 +289,10 @@ def test_nothing_is_lost_or_doubled_while_somebody_scrapes(stage: MeteredEngine)
     thread = threading.Thread(target=scrape)
     thread.start()
     for _ in range(5000):
-        stage.instruments.attempt_started(found)
-        stage.instruments.decided(found, made)
-        stage.instruments.bound(found, "n1")
-        stage.instruments.pod_queued(found, "active", "PodGroupAdd")
+        stage.observer.attempt_started(found)
+        stage.observer.decided(found, made)
+        stage.observer.bound(found, "n1")
+        stage.observer.pod_queued(found, "active", "PodGroupAdd")
     done.set()
     thread.join()
     assert stage.sample("scheduler_schedule_attempts_total", result="scheduled", profile=PROFILE) == 5000
@@ -303,9 +303,9 @@ def test_endings_do_not_pile_up_where_nobody_scrapes(stage: MeteredEngine) -> No
     found = unit(stage)
     made = decision(stage, found)
     for _ in range(3000):
-        stage.instruments.decided(found, made)
-        stage.instruments.bound(found, "n1")
-    waiting = [len(each) for metrics in stage.instruments._attempt_metrics.values() for each in metrics.ended.values()]
+        stage.observer.decided(found, made)
+        stage.observer.bound(found, "n1")
+    waiting = [len(each) for metrics in stage.observer._attempt_metrics.values() for each in metrics.ended.values()]
     assert sum(waiting) < 1024
 
 

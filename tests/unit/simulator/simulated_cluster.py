@@ -48,17 +48,17 @@ class SimulatedCluster:
     """An API server in memory with its controllers, and a clock that a test moves."""
 
     def __init__(
-        self, *items: Any, grace: float = 0.0, faults: Faults | None = None, standing: Iterable[str] = ()
+        self, *items: Any, grace: float = 0.0, faults: Faults | None = None, preexisting: Iterable[str] = ()
     ) -> None:
         self.now = float(START)
         self.world = ApiServer(lambda: self.now, faults, grace=grace)
         self.controllers = Controllers(self.world)
         self.seen: list[ObjectChange] = []
-        self.populate(*items, standing=standing)
+        self.populate(*items, preexisting=preexisting)
 
-    def populate(self, *items: Any, standing: Iterable[str] = ()) -> None:
+    def populate(self, *items: Any, preexisting: Iterable[str] = ()) -> None:
         objects = [(item, Origin(f"{i}.yaml")) for i, item in enumerate(items)]
-        populate(self.world, self.controllers, objects, frozenset(standing))
+        populate(self.world, self.controllers, objects, frozenset(preexisting))
         self.settle()
 
     def put(self, *items: Any) -> None:

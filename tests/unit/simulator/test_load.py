@@ -113,7 +113,7 @@ def test_what_stands_in_a_cluster_needs_no_admission() -> None:
     stage = SimulatedCluster(
         workload("Deployment", "web", namespace="default", uid="d", replicas=2, pod=strange),
         pod("a", namespace="default", uid="a", **strange),
-        standing=("d", "a"),
+        preexisting=("d", "a"),
     )
     assert stage.names() == ["a"]
     assert stage.pod("a").spec.priority is None
@@ -125,7 +125,7 @@ def test_what_is_new_comes_after_what_stands() -> None:
         pod("first", namespace="default", uid="a"),
         workload("Deployment", "new", replicas=1),
         make("Service", "s", namespace="default", uid="s"),
-        standing=("a", "s"),
+        preexisting=("a", "s"),
     )
     kinds = [type(change.item).__name__ for change in stage.seen]
     assert kinds == ["Pod", "Service", "Namespace", "Deployment", "ReplicaSet", "Pod"]

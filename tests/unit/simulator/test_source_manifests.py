@@ -63,7 +63,7 @@ def shown() -> Callable[..., list[tuple[Json, Json]]]:
         config = enable_everywhere(default_configuration(), {"Curious": Curious})
         simulation = Simulation(config, {**REGISTRY, "Curious": Curious}, keep_objects=True)
         simulation.whole = SourceManifests(simulation.api_server, given.documents).whole
-        populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
+        populate(simulation.api_server, simulation.controllers, given.objects, given.preexisting, given.assumed_owners)
         simulation.run()
         return Curious.seen
 

@@ -63,7 +63,7 @@ def beside(workload: ClusterWorkload, count: int) -> Iterator[tuple[str, Written
     for series in workload.beside:
         pattern = ObjectPattern(series.object, {"pods_each": [count // series.count]})
         for number in range(series.count):
-            body = pattern.stamp(number % series.kinds, number)
+            body = pattern.render(number % series.kinds, number)
             yield series.object["kind"], (json.loads(body)["metadata"]["name"], body)
 
 
@@ -71,7 +71,7 @@ def _beside(patterns: Iterable[dict[str, Any]], count: int) -> Iterator[tuple[st
     for fields in patterns:
         pattern = ObjectPattern(fields, {})
         for number in range(count):
-            body = pattern.stamp(0, number, node_name(number))
+            body = pattern.render(0, number, node_name(number))
             yield fields["kind"], (json.loads(body)["metadata"]["name"], body)
 
 
@@ -80,7 +80,7 @@ def _pods(series: PodSeries, count: int, first: int, node_of: Callable[[int], st
     del fields["status"]
     pattern = ObjectPattern(fields, series.vary)
     for number in range(count):
-        body = pattern.stamp(series.kind_of(number), first + number, node_of(number))
+        body = pattern.render(series.kind_of(number), first + number, node_of(number))
         yield json.loads(body)["metadata"]["name"], body
 
 

@@ -70,7 +70,7 @@ class Traffic:
 
     def _pod(self) -> bytes:
         self._number += 1
-        pod = json.loads(self._pods.stamp(self._number % CONTROLLERS, self._number))
+        pod = json.loads(self._pods.render(self._number % CONTROLLERS, self._number))
         return _encode(_written_by_go(pod))
 
     def _change(self, position: int) -> None:

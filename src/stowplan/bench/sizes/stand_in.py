@@ -76,7 +76,7 @@ class StandIn:
 
     def _running_pod(self, number: int) -> bytes:
         kind = self._scenario.incoming.kind_of(number)
-        return self._pattern.stamp(kind, RUNNING + number, node_name(number % self.nodes))
+        return self._pattern.render(kind, RUNNING + number, node_name(number % self.nodes))
 
     # Requests
     async def _get_version(self, request: web.Request) -> web.Response:
@@ -122,7 +122,7 @@ class StandIn:
         self._all_bound.clear()
         since = loop.time()
         for number in range(first, first + int(request.query["count"])):
-            pod = json.loads(self._pattern.stamp(self._scenario.incoming.kind_of(number), number, ""))
+            pod = json.loads(self._pattern.render(self._scenario.incoming.kind_of(number), number, ""))
             pod["status"] = {"phase": "Pending"}
             self._new[pod["metadata"]["name"]] = pod
             self._unbound.add(pod["metadata"]["name"])

@@ -19,14 +19,14 @@ def build_extenders(
     entries: Iterable[Entry],
     clock: Callable[[], float] = time.monotonic,
     env: Mapping[str, str] | None = None,
-    patience: ExtenderLimits | None = None,
+    limits: ExtenderLimits | None = None,
 ) -> tuple[HttpExtender, ...]:
     """Extenders in the order in which they are called: ignorable ones last.
 
     Raises ConfigError if kube-scheduler would not start. `env` has the proxies; default is the process's environment.
     """
     made = [
-        HttpExtender(entry, HttpTransport(_tls(entry, f"$.extenders[{index}]", clock), env), clock, patience=patience)
+        HttpExtender(entry, HttpTransport(_tls(entry, f"$.extenders[{index}]", clock), env), clock, limits=limits)
         for index, entry in enumerate(entries)
     ]
     return tuple(sorted(made, key=lambda extender: extender.ignorable))

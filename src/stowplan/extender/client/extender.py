@@ -62,7 +62,7 @@ class HttpExtender:
         transport: Transport,
         clock: Callable[[], float] = monotonic,
         observe: Callable[[CallOutcome], None] = lambda outcome: None,
-        patience: ExtenderLimits | None = None,
+        limits: ExtenderLimits | None = None,
     ) -> None:
         self.entry = entry
         self.name = entry.url_prefix
@@ -79,7 +79,7 @@ class HttpExtender:
         self._managed = frozenset(resource.name for resource in entry.managed_resources)
         seconds = entry.http_timeout.seconds
         self._http_timeout = seconds if seconds > 0 else None
-        self._patience = patience or ExtenderLimits()
+        self._limits = limits or ExtenderLimits()
         self._transport = transport
         self._clock = clock
         self._objects = Objects()
@@ -169,13 +169,13 @@ class HttpExtender:
         return answer.body
 
     async def _answer(self, verb: ExtenderVerb, url: str, body: bytes) -> HttpReply:
-        after = self._patience.hedge_after
+        after = self._limits.hedge_after
         if after <= 0 or verb not in _HEDGED:
             return await self._post(verb, url, body)
         return await hedged(lambda: self._post(verb, url, body), after)
 
     async def _post(self, verb: ExtenderVerb, url: str, body: bytes) -> HttpReply:
-        return await self._transport.post(url, body, self._patience.timeout(verb, self._http_timeout))
+        return await self._transport.post(url, body, self._limits.timeout(verb, self._http_timeout))
 
     # Replies
     def _read(self, request: CallExtender, body: bytes) -> Any:

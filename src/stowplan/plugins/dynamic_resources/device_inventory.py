@@ -62,7 +62,7 @@ class NodeInventory:
         self._node = node
         # Constraints between devices are no property of a single device.
         plain = [_without_constraints(claim) for claim in claims]
-        self._picking = AllocationState(plain, allocated)
+        self._allocation = AllocationState(plain, allocated)
 
     def requests(self) -> list[list[RequestInventory]]:
         """For each request of each claim, its alternatives; an exact request has one."""
@@ -84,13 +84,13 @@ class NodeInventory:
 
     def _is_free(self, claim: int, wanted: RequestedDevices, device: PublishedDevice, pool: DevicePool) -> bool:
         """Whether the device can be allocated on its own."""
-        if self._picking.in_use(claim, wanted, device):
+        if self._allocation.in_use(claim, wanted, device):
             return False
         if not device.consumes and not device.spec.capacity and not wanted.capacity and not wanted.admin:
             return True
-        if not self._picking.has_capacity(wanted, device):
+        if not self._allocation.has_capacity(wanted, device):
             return False
-        undo = self._picking.pick(claim, wanted, device, pool)
+        undo = self._allocation.pick(claim, wanted, device, pool)
         if undo is None:
             return False
         undo()

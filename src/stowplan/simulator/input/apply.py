@@ -46,7 +46,7 @@ class Applied(NamedTuple):
 
     objects: Objects
     """Objects of the cluster first, with its pods last and by age; then objects of the manifests."""
-    standing: frozenset[str]
+    preexisting: frozenset[str]
     """The uids of objects that no manifest changes."""
     notes: list[str]
 
@@ -76,8 +76,8 @@ def apply(live: LiveObjects, given: Objects) -> Applied:
     gone.update(pod.metadata.uid for pod in foreign)
     left = [item for item in stored.values() if item.metadata.uid not in gone]
     left.sort(key=lambda item: (True, item.metadata.creation_timestamp) if isinstance(item, api.Pod) else (False, ""))
-    standing = frozenset(item.metadata.uid for item in left)
-    return Applied([*((item, _CLUSTER) for item in left), *applied], standing, notes)
+    preexisting = frozenset(item.metadata.uid for item in left)
+    return Applied([*((item, _CLUSTER) for item in left), *applied], preexisting, notes)
 
 
 def roll_out(given: Objects, overlaid: list[tuple[Any, Any]]) -> Applied:

@@ -18,13 +18,13 @@ _FROM_JOB = Origin("job controller")
 T = TypeVar("T", api.Workload, api.PodGroup)
 
 
-def with_gangs(objects: Objects, standing: Container[str]) -> Objects:
+def with_gangs(objects: Objects, preexisting: Container[str]) -> Objects:
     """The objects with a Workload and a PodGroup for each Job whose pods run at the same time: Indexed, with as many
     completions as pods in parallel, more than one, and without a group of its own. Jobs of a cluster, by uid in
-    `standing`, stay as they are."""
+    `preexisting`, stay as they are."""
     found: Objects = []
     for item, origin in objects:
-        if isinstance(item, api.Job) and item.metadata.uid not in standing and _is_gang(item.spec):
+        if isinstance(item, api.Job) and item.metadata.uid not in preexisting and _is_gang(item.spec):
             workload, group = _gang_of(item)
             found += [(workload, _FROM_JOB), (group, _FROM_JOB), (_member_of(item, group.metadata.name), origin)]
         else:

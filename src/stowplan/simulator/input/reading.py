@@ -56,7 +56,7 @@ class Input(NamedTuple):
     """Number of objects of each kind that is not simulated."""
     notes: list[str]
     """Notes for the user, one line each."""
-    standing: frozenset[str] = frozenset()
+    preexisting: frozenset[str] = frozenset()
     """The uids of objects that are stored as they are: those of a cluster that no manifest changes, assumed ones."""
     assumptions: tuple[Assumption, ...] = ()
     """What is assumed about objects that the input lacks."""
@@ -88,7 +88,7 @@ def read_input(
     refuse(reader.problems)
     applied = roll_out(reader.objects, reader.overlaid) if live is None else apply(live, reader.objects)
     scaled = scale(applied.objects, options.hpa)
-    objects = with_gangs(scaled.objects, applied.standing) if options.gang_jobs else scaled.objects
+    objects = with_gangs(scaled.objects, applied.preexisting) if options.gang_jobs else scaled.objects
     ownership = Ownership(objects)
     problems = [*ownership.problems(), *input_checks.too_many_pods(ownership)]
     is_whole = live is None and not options.fragment
@@ -103,7 +103,7 @@ def read_input(
         [*ownership.objects, *assumed],
         reader.unknown,
         notes,
-        (applied.standing - scaled.changed) | {item.metadata.uid for item, _ in assumed},
+        (applied.preexisting - scaled.changed) | {item.metadata.uid for item, _ in assumed},
         assumptions_of(gaps),
         frozenset(gap.owner_uid for gap in gaps if gap.owner_uid),
         reader.documents if options.keep_documents else {},

@@ -10,12 +10,12 @@ from stowplan import api
 from stowplan.simulator.report.report import PENDING, RUNNING, PodReport, SimulationReport
 
 
-def states_before(items: Iterable[object], standing: frozenset[str]) -> dict[str, str]:
+def states_before(items: Iterable[object], preexisting: frozenset[str]) -> dict[str, str]:
     """The states of the snapshot's pods, by uid."""
     return {
         item.metadata.uid: RUNNING if item.spec.node_name else PENDING
         for item in items
-        if isinstance(item, api.Pod) and item.metadata.uid in standing
+        if isinstance(item, api.Pod) and item.metadata.uid in preexisting
     }
 
 

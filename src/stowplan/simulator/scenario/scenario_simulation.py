@@ -197,7 +197,7 @@ class ScenarioSimulation:
         names = [str(scenario.folder / name) for name in scenario.spec.manifests]
         if names:
             given = read_input(names, read, options=InputOptions(fragment=True))
-            populate(self.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
+            populate(self.api_server, simulation.controllers, given.objects, given.preexisting, given.assumed_owners)
         for workload in scenario.workloads:
             for item in workload.companions:
                 self.api_server.put(simulation.controllers.admission.admit(item))

@@ -40,7 +40,7 @@ class ClusterRun:
         self.setup = setup
         self.on_step: Callable[[], None] = lambda: None
         """Called after every attempt; copies have it too."""
-        self.standing: set[str] = set()
+        self.preexisting: set[str] = set()
         """The uids of objects whose pods are as their controllers want them."""
 
     @property
@@ -50,8 +50,8 @@ class ClusterRun:
     def rest(self) -> None:
         """Run until nothing moves. From then on controllers replace the pods that they lose, and create no others."""
         self.simulation.run(self.on_step)
-        self.standing = {item.metadata.uid for item in self.api_server.objects()}
-        self.simulation.controllers.keep(self.standing)
+        self.preexisting = {item.metadata.uid for item in self.api_server.objects()}
+        self.simulation.controllers.keep(self.preexisting)
 
     def copy(
         self, setup: Setup | None = None, unbound: Collection[str] = (), examine: Examine | None = None
@@ -64,21 +64,21 @@ class ClusterRun:
         items = self.api_server.objects()
         items.sort(key=lambda item: item.metadata.creation_timestamp if isinstance(item, api.Pod) else "")
         items = [_released(item, unbound) for item in items] if unbound else items
-        made.standing = {item.metadata.uid for item in items}
+        made.preexisting = {item.metadata.uid for item in items}
         populate(
             made.api_server,
             made.simulation.controllers,
             [(item, _EARLIER_RUN) for item in items],
-            frozenset(made.standing),
+            frozenset(made.preexisting),
             self.api_server.assumed_owners,
         )
-        made.simulation.controllers.keep(made.standing)
+        made.simulation.controllers.keep(made.preexisting)
         made.simulation.settle()
         return made
 
     def change(self, item: Any) -> Any:
         """Replace an object; its controller reconciles it from now on."""
-        self.standing.discard(item.metadata.uid)
+        self.preexisting.discard(item.metadata.uid)
         return self.api_server.put(item)
 
     def plugin_bugs(self) -> dict[str, str]:

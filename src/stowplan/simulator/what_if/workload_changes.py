@@ -73,7 +73,7 @@ class ScaleWorkload(Record, frozen=True):
             _scale_down(run, item, pods, surplus)
         run.change(replace(item, spec=replace(item.spec, **{field: self.replicas})))
         for owned in _replica_sets(run, item):
-            run.standing.discard(owned.metadata.uid)
+            run.preexisting.discard(owned.metadata.uid)
         return f"with {self.replicas:,} replicas of {describe(item)} instead of {1 if old is None else old:,}"
 
 
@@ -105,11 +105,11 @@ class ApplyManifests(Record, frozen=True):
         live = LiveObjects(items, schedulers, effects.namespace)
         given = read_input([self.apply_], self.read, live, InputOptions(effects.namespace))
         kept = {item.metadata.uid for item, _ in given.objects}
-        changed = [each for each in given.objects if each[0].metadata.uid not in given.standing]
+        changed = [each for each in given.objects if each[0].metadata.uid not in given.preexisting]
         for item in items:
             if item.metadata.uid not in kept:
-                run.standing.discard(item.metadata.uid)
-        run.standing -= {item.metadata.uid for item, _ in changed}
+                run.preexisting.discard(item.metadata.uid)
+        run.preexisting -= {item.metadata.uid for item, _ in changed}
         for item in items:
             if item.metadata.uid not in kept:
                 api_server.finish(item)
@@ -117,10 +117,10 @@ class ApplyManifests(Record, frozen=True):
             api_server,
             run.simulation.controllers,
             changed,
-            frozenset(run.standing),
+            frozenset(run.preexisting),
             api_server.assumed_owners | given.assumed_owners,
         )
-        run.simulation.controllers.keep(run.standing)
+        run.simulation.controllers.keep(run.preexisting)
         for item, _ in changed:
             if type(item) in CONTROLLERS:
                 effects.workloads[f"{item.metadata.namespace}/{describe(item)}"] = None
@@ -173,7 +173,7 @@ def _roll_out(run: ClusterRun, old: Any, new: Any) -> None:
     """Replace all pods of a workload at once; the controllers create the new ones."""
     api_server = run.api_server
     below = Dependents(api_server.objects()).below(old.metadata.uid)
-    run.standing -= below
+    run.preexisting -= below
     gone = [item for item in api_server.objects() if item.metadata.uid in below]
     run.change(new)
     for item in gone:
@@ -188,7 +188,7 @@ def _replica_sets(run: ClusterRun, item: Any) -> list[api.ReplicaSet]:
 
 def _scale_down(run: ClusterRun, item: Any, pods: list[api.Pod], surplus: int) -> None:
     """Delete pending pods first, then the youngest, or those with the highest ordinals."""
-    run.standing.discard(item.metadata.uid)
+    run.preexisting.discard(item.metadata.uid)
     order = sorted(
         range(len(pods)),
         key=lambda i: (isinstance(item, api.StatefulSet) or bool(pods[i].spec.node_name), -i),

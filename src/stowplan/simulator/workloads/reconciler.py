@@ -36,7 +36,7 @@ class WorkloadReconciler:
         self._quotas = Quotas(api_server)
         self.not_created: dict[str, NotCreated] = {}
         """By uid of the controller, or by key of a pod without one."""
-        self.standing: Container[str] = ()
+        self.preexisting: Container[str] = ()
         """The uids of nodes and workloads of a snapshot. Pods that such workloads lack are not created, since the
         cluster does not have them either; pods that they lose are replaced."""
         self._controllers: dict[type[Any], WorkloadController] = {
@@ -51,7 +51,7 @@ class WorkloadReconciler:
         if change.removed:
             self._controllers[type(change.item)].forget(change.item)
             self.not_created.pop(change.item.metadata.uid, None)
-        elif change.item.metadata.uid not in self.standing:
+        elif change.item.metadata.uid not in self.preexisting:
             self.expand(change.item)
 
     def on_pod(self, change: ObjectChange) -> None:
@@ -68,17 +68,17 @@ class WorkloadReconciler:
         if controller is None:
             self._replace_of_assumed(change)
             return
-        is_standing = owner.metadata.uid in self.standing
+        is_preexisting = owner.metadata.uid in self.preexisting
         if change.removed:
             controller.lost(pod, owner)
-            if not is_standing:
+            if not is_preexisting:
                 self.expand(owner)
             elif controller.replaces(pod) and (is_active(pod) or controller.waits_for_deletion):
                 keep_name = controller.keeps_pod_names
                 self._create([replacement_of(self._api_server, pod, owner.metadata.name, keep_name=keep_name)])
         else:
             controller.saw(pod, owner)
-            if not is_standing and (not is_active(pod) or (pod.spec.node_name and controller.awaits_start(owner))):
+            if not is_preexisting and (not is_active(pod) or (pod.spec.node_name and controller.awaits_start(owner))):
                 self.expand(owner)
 
     def _replace_of_assumed(self, change: ObjectChange) -> None:
@@ -95,7 +95,7 @@ class WorkloadReconciler:
             if not change.removed:
                 uid = daemon_set.metadata.uid
                 if uid in self._api_server.assumed_owners or (
-                    uid in self.standing and node.metadata.uid in self.standing
+                    uid in self.preexisting and node.metadata.uid in self.preexisting
                 ):
                     continue
                 self._create(controller.lacking(daemon_set, (node,)))
@@ -106,7 +106,7 @@ class WorkloadReconciler:
         """Workloads with fewer pods than they want, and why."""
         for kind, controller in self._controllers.items():
             for owner in self._api_server.all(kind):
-                if owner.metadata.uid not in self.standing and (why := controller.waiting(owner)):
+                if owner.metadata.uid not in self.preexisting and (why := controller.waiting(owner)):
                     yield f"{kind_of(owner).name} {owner.metadata.namespace}/{owner.metadata.name}: {why}"
 
     def create_pod(self, pod: api.Pod) -> None:

@@ -11,7 +11,7 @@ from stowplan.bench.cluster.run import Figures
 from stowplan.bench.cluster.workload import ClusterWorkload
 
 
-class FakeArena:
+class FakeControlPlane:
     """Writes down what happens to it."""
 
     def __init__(self) -> None:
@@ -46,11 +46,11 @@ class FakeArena:
 
 
 @pytest.fixture
-def control_plane() -> FakeArena:
-    return FakeArena()
+def control_plane() -> FakeControlPlane:
+    return FakeControlPlane()
 
 
-def runner(control_plane: FakeArena, **more: Any) -> ClusterRunner:
+def runner(control_plane: FakeControlPlane, **more: Any) -> ClusterRunner:
     return ClusterRunner(
         calibrate=lambda: 0.5,
         open_control_plane=control_plane.open,
@@ -60,7 +60,7 @@ def runner(control_plane: FakeArena, **more: Any) -> ClusterRunner:
     )
 
 
-def test_contestants_take_turns_on_a_cluster_that_is_made_anew(control_plane: FakeArena) -> None:
+def test_schedulers_take_turns_on_a_cluster_that_is_made_anew(control_plane: FakeControlPlane) -> None:
     (report,) = runner(control_plane, nodes=20, pods=30, seed=4).run(["basic"])
     turns = [
         step
@@ -73,14 +73,14 @@ def test_contestants_take_turns_on_a_cluster_that_is_made_anew(control_plane: Fa
     assert list(report.peers) == ["kube-scheduler", "ceiling"]
 
 
-def test_in_every_round_each_contestant_takes_its_turn(control_plane: FakeArena) -> None:
+def test_in_every_round_each_scheduler_takes_its_turn(control_plane: FakeControlPlane) -> None:
     (report,) = runner(control_plane, nodes=20, pods=30, rounds=2).run(["basic"])
     turns = [step for step in control_plane.log if step.endswith(" 30") and step.split()[0] not in ("fill", "clear")]
     assert turns == ["kube-scheduler 30", "ceiling 30", "stowplan 30"] * 2
     assert (report.rounds, report.figures.per_second) == (2, 100.0)
 
 
-def test_workloads_run_in_their_own_order_and_size(control_plane: FakeArena) -> None:
+def test_workloads_run_in_their_own_order_and_size(control_plane: FakeControlPlane) -> None:
     reports = list(runner(control_plane, peers=()).run(reversed(NAMES)))
     assert [report.scenario for report in reports] == list(NAMES)
     assert [(report.nodes, report.pods) for report in reports][-5:-2] == [(1000, 2000), (500, 2000), (5000, 1)]
@@ -88,17 +88,17 @@ def test_workloads_run_in_their_own_order_and_size(control_plane: FakeArena) -> 
     assert control_plane.log.count("tear down") == len(NAMES) - 2  # Gangs have a control plane of their own.
 
 
-def test_peers_can_be_chosen_among_those_of_the_workload(control_plane: FakeArena) -> None:
+def test_peers_can_be_chosen_among_those_of_the_workload(control_plane: FakeControlPlane) -> None:
     reports = list(runner(control_plane, peers=("ceiling",)).run(["spread", "preemption"]))
     assert [list(report.peers) for report in reports] == [["ceiling"], []]
 
 
-def test_no_more_pods_than_fit(control_plane: FakeArena) -> None:
+def test_no_more_pods_than_fit(control_plane: FakeControlPlane) -> None:
     (report,) = runner(control_plane, nodes=20, pods=30).run(["antiaffinity"])
     assert report.pods == 20
 
 
-def test_progress_is_told(control_plane: FakeArena) -> None:
+def test_progress_is_told(control_plane: FakeControlPlane) -> None:
     told: list[str] = []
     list(runner(control_plane, nodes=20, pods=30, peers=(), progress=told.append).run(["basic"]))
     assert told == [

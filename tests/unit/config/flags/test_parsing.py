@@ -134,9 +134,9 @@ def test_plugins_are_given_some_time() -> None:
         parse(["--plugin-call-timeout=0"])
 
 
-def test_patience_with_extenders() -> None:
-    patience = parse(["--extender-timeouts=filter=2s,bind=500ms", "--extender-hedge-after=100ms"]).extender_limits
-    assert (patience.timeouts, patience.hedge_after) == ({"filter": 2.0, "bind": 0.5}, 0.1)
+def test_limits_of_extender_calls() -> None:
+    limits = parse(["--extender-timeouts=filter=2s,bind=500ms", "--extender-hedge-after=100ms"]).extender_limits
+    assert (limits.timeouts, limits.hedge_after) == ({"filter": 2.0, "bind": 0.5}, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_patience_with_extenders() -> None:
         ("--extender-hedge-after=-1s", "--extender-hedge-after -1s must not be below zero"),
     ],
 )
-def test_impossible_patience(flag: str, complaint: str) -> None:
+def test_impossible_limits(flag: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         parse([flag])
 

@@ -292,9 +292,9 @@ def test_a_slow_answer_is_not_waited_for_when_the_question_may_be_repeated() -> 
 
     async def run(verb: Any, argument: Any) -> list[tuple[str, float | None]]:
         transport = Slow()
-        patience = ExtenderLimits({"filter": 0.5}, hedge_after=0.01)
+        limits = ExtenderLimits({"filter": 0.5}, hedge_after=0.01)
         entry = Entry(url_prefix="http://x", filter_verb="f", bind_verb="b", http_timeout=Duration.of_seconds(2))
-        extender = HttpExtender(entry, transport, patience=patience)
+        extender = HttpExtender(entry, transport, limits=limits)
         if verb == "bind":
             asyncio.get_running_loop().call_later(0.1, first.set)
         await extender.call(CallExtender(extender, verb, World([node("a")]).pod(pod("p")), argument))

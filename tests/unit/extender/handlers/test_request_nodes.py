@@ -15,10 +15,10 @@ def raw(name: str, **labels: str) -> RawNode:
 
 def test_nodes_are_taken_in_and_known() -> None:
     cluster = Cluster()
-    shelf = RequestNodes(cluster)
+    kept = RequestNodes(cluster)
     first = raw("a", x="1")
-    shelf.add([first], [first], 0.0)
-    assert shelf.known == {b"a": first}
+    kept.add([first], [first], 0.0)
+    assert kept.known == {b"a": first}
     info = cluster.nodes.get("a")
     assert info is not None
     assert info.labels["x"] == "1"
@@ -26,31 +26,31 @@ def test_nodes_are_taken_in_and_known() -> None:
 
 def test_nodes_that_nobody_brings_are_forgotten() -> None:
     cluster = Cluster()
-    shelf = RequestNodes(cluster)
+    kept = RequestNodes(cluster)
     a, b = raw("a"), raw("b")
-    shelf.add([a, b], [a, b], 1000.0)
+    kept.add([a, b], [a, b], 1000.0)
     for minute in range(1, 15):
-        shelf.add([a], [], 1000.0 + 60 * minute)
+        kept.add([a], [], 1000.0 + 60 * minute)
     assert set(cluster.nodes.slot_of) == {"a"}
-    assert set(shelf.known) == {b"a"}
+    assert set(kept.known) == {b"a"}
 
 
 def test_a_node_that_came_a_moment_ago_stays() -> None:
     cluster = Cluster()
-    shelf = RequestNodes(cluster)
+    kept = RequestNodes(cluster)
     a, b = raw("a"), raw("b")
-    shelf.add([a], [a], 10_000.0)
-    shelf.add([b], [b], 10_010.0)
-    shelf.add([a], [], 10_070.0)
+    kept.add([a], [a], 10_000.0)
+    kept.add([b], [b], 10_010.0)
+    kept.add([a], [], 10_070.0)
     assert set(cluster.nodes.slot_of) == {"a", "b"}
 
 
 def test_names_that_nobody_brings_are_forgotten() -> None:
     cluster = Cluster()
-    shelf = RequestNodes(cluster)
-    shelf.add_names(["a", "b"], 1000.0)
+    kept = RequestNodes(cluster)
+    kept.add_names(["a", "b"], 1000.0)
     for minute in range(1, 15):
-        shelf.add_names(["a", f"once-{minute}"], 1000.0 + 60 * minute)
+        kept.add_names(["a", f"once-{minute}"], 1000.0 + 60 * minute)
     assert "b" not in cluster.nodes.slot_of
     assert "once-1" not in cluster.nodes.slot_of
     assert {"a", "once-14"} <= set(cluster.nodes.slot_of)

@@ -37,7 +37,7 @@ def test_what_no_manifest_touches_stands_and_comes_first_pods_by_age() -> None:
     ]
     found = applied([*old, there("Node", "n", namespace="", uid="n")], pod("new", namespace="x"))
     assert [item.metadata.name for item, _ in found.objects] == ["n", "old", "young", "new"]
-    assert found.standing == {"n", "old", "young"}
+    assert found.preexisting == {"n", "old", "young"}
     assert found.notes == []
 
 
@@ -48,7 +48,7 @@ def test_an_object_of_the_same_name_is_updated() -> None:
     )
     found = only(overlay)
     assert len(overlay.objects) == 1
-    assert overlay.standing == frozenset()
+    assert overlay.preexisting == frozenset()
     assert overlay.notes == ["in the cluster already, and updated by the manifests: 1 Service (default/web)"]
     assert found.metadata.uid == "s"
     assert found.metadata.labels == {"a": "2", "b": "1"}
@@ -109,7 +109,7 @@ def deployed(replicas: int = 2) -> list[Any]:
 def test_another_template_takes_all_pods_away() -> None:
     new = workload("Deployment", "web", namespace="default", pod={"nodeSelector": {"a": "b"}})
     found = applied(deployed(), new)
-    assert found.standing == {"o"}
+    assert found.preexisting == {"o"}
     assert only(found).spec.template == new.spec.template
     assert found.notes[1:] == [
         "Deployment default/web gets another pod template, so 2 pods will be replaced, all at once"
@@ -119,7 +119,7 @@ def test_another_template_takes_all_pods_away() -> None:
 def test_the_same_template_in_other_words_leaves_the_pods_alone() -> None:
     said = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1000m"}}}], "restartPolicy": "Always"}
     found = applied(deployed(), workload("Deployment", "web", namespace="default", replicas=5, pod=said))
-    assert found.standing == {"rs", "a", "b", "o"}
+    assert found.preexisting == {"rs", "a", "b", "o"}
     assert only(found).spec.template == deployed()[0].spec.template
     assert only(found).spec.replicas == 5
     assert len(found.notes) == 1
@@ -127,7 +127,7 @@ def test_the_same_template_in_other_words_leaves_the_pods_alone() -> None:
 
 def test_nothing_is_scaled_down() -> None:
     found = applied(deployed(), workload("Deployment", "web", namespace="default", replicas=1, pod=ASK))
-    assert {"a", "b"} <= found.standing
+    assert {"a", "b"} <= found.preexisting
     assert found.notes[1:] == ["Deployment default/web has 1 pod more than it asks for; scaling down is not simulated"]
 
 
@@ -136,7 +136,7 @@ def test_workloads_that_replace_no_pods(kind: str) -> None:
     owner = {"kind": kind, "name": "w", "uid": "w"}
     stored = [workload(kind, "w", namespace="default", uid="w"), pod("w-a", namespace="default", uid="a", owner=owner)]
     found = applied(stored, workload(kind, "w", namespace="default", pod={"nodeSelector": {"a": "b"}}))
-    assert found.standing == {"a"}
+    assert found.preexisting == {"a"}
     assert len(found.notes) == 1
 
 

@@ -200,9 +200,9 @@ def test_manifests_are_laid_over_a_cluster() -> None:
     text = "kind: Service\nmetadata: {name: web}\n---\nkind: Pod\nmetadata: {name: new, namespace: other}"
     found = load(["f.yaml"], lambda _: text.encode(), live)
     assert names(found) == ["Node /n", "Pod team/runs", "Service team/web", "Pod other/new"]
-    assert found.standing == {"r", "n"}
+    assert found.preexisting == {"r", "n"}
     assert found.notes == ["in the cluster already, and updated by the manifests: 1 Service (team/web)"]
-    assert load([], lambda _: b"", live).standing == {"r", "s", "n"}
+    assert load([], lambda _: b"", live).preexisting == {"r", "s", "n"}
 
 
 # Fields that Kubernetes does not know

@@ -16,20 +16,20 @@ def stage() -> ScenarioRun:
 
 
 def test_it_counts_what_is_there(stage: ScenarioRun) -> None:
-    glimpse = ClusterSummary.of(stage, 5.0)
+    summary = ClusterSummary.of(stage, 5.0)
     engine = stage.simulation.engine
-    assert sum(len(fills) for zone in glimpse.zones for fills in zone.pools.values()) == glimpse.nodes == 30
-    assert glimpse.pods == len(engine.cluster.pods) == glimpse.placed
-    assert glimpse.queues == engine.queue_counts()
-    assert glimpse.queues["gated"] > 0
-    assert sum(count for _, count in glimpse.reasons) == glimpse.queues["unschedulable"]
-    assert (glimpse.rate, glimpse.evicted) == (5.0, 0)
+    assert sum(len(fills) for zone in summary.zones for fills in zone.pools.values()) == summary.nodes == 30
+    assert summary.pods == len(engine.cluster.pods) == summary.placed
+    assert summary.queues == engine.queue_counts()
+    assert summary.queues["gated"] > 0
+    assert sum(count for _, count in summary.reasons) == summary.queues["unschedulable"]
+    assert (summary.rate, summary.evicted) == (5.0, 0)
 
 
 def test_a_node_is_as_full_as_its_scarcest_resource(stage: ScenarioRun) -> None:
     nodes = stage.simulation.engine.cluster.nodes
-    glimpse, devices = ClusterSummary.of(stage, 0.0), devices_of(stage.simulation.api_server)
-    for zone in glimpse.zones:
+    summary, devices = ClusterSummary.of(stage, 0.0), devices_of(stage.simulation.api_server)
+    for zone in summary.zones:
         infos = [info for info in nodes if info.labels["topology.kubernetes.io/zone"] == zone.name]
         gpu = [info for info in infos if info.labels["example.com/pool"] == "gpu"]
         for cell, info in zip(zone.pools.get("gpu", []), gpu, strict=True):
@@ -37,5 +37,5 @@ def test_a_node_is_as_full_as_its_scarcest_resource(stage: ScenarioRun) -> None:
             assert 1.0 >= cell.fill >= taken / whole > 0.0
         cpu = sum(info.requested["cpu"] for info in infos) / sum(info.allocatable["cpu"] for info in infos)
         assert zone.cpu == pytest.approx(cpu)
-    assert glimpse.gpus == (sum(taken for taken, _ in devices.values()), sum(whole for _, whole in devices.values()))
-    assert glimpse.gpus[1] == 4 * len(devices) > 0
+    assert summary.gpus == (sum(taken for taken, _ in devices.values()), sum(whole for _, whole in devices.values()))
+    assert summary.gpus[1] == 4 * len(devices) > 0

@@ -31,7 +31,7 @@ def drive(wall: Wall, **options: float) -> Playback:
 @pytest.mark.parametrize("speed", [1.0, 8.0])
 def test_simulated_time_keeps_in_step(speed: float) -> None:
     wall = Wall()
-    moments = [glimpse.elapsed for glimpse in drive(wall, speed=speed).frames(0.5)]
+    moments = [summary.elapsed for summary in drive(wall, speed=speed).frames(0.5)]
     assert moments[0] == 0.0
     assert moments[-1] == load_scenario().seconds
     assert {round(later - earlier, 6) for earlier, later in pairwise(moments)} == {0.5 * speed}
@@ -40,20 +40,20 @@ def test_simulated_time_keeps_in_step(speed: float) -> None:
 
 def test_it_stops_when_it_is_told_to() -> None:
     wall = Wall()
-    assert [glimpse.elapsed for glimpse in drive(wall, duration=2.0).frames(1.0)] == [0.0, 1.0]
+    assert [summary.elapsed for summary in drive(wall, duration=2.0).frames(1.0)] == [0.0, 1.0]
 
 
 def test_a_frame_is_not_held_up_by_work() -> None:
     """Where every look at the clock takes its time, frames still come, and the cluster lags behind."""
     wall = Wall(tick=0.05)
     frames = drive(wall, speed=100.0, duration=3.0).frames(0.5)
-    moments = [glimpse.elapsed for glimpse in frames]
+    moments = [summary.elapsed for summary in frames]
     assert len(moments) >= 4
     assert moments[-1] < 300.0
 
 
 def test_events_reach_the_feed() -> None:
     demo = drive(Wall(), duration=1.0)
-    glimpse = list(demo.frames(0.5))[-1]
-    assert any(entry.kind == "Placed" for entry in glimpse.entries)
+    summary = list(demo.frames(0.5))[-1]
+    assert any(entry.kind == "Placed" for entry in summary.entries)
     assert not demo.run.simulation.api_server.events

@@ -42,21 +42,21 @@ def test_it_fits_the_terminal(stage: ScenarioRun, width: int, height: int) -> No
 
 
 def test_all_is_said_without_colour(stage: ScenarioRun) -> None:
-    glimpse = ClusterSummary.of(stage, 1234.0)
-    lines = drawn(live_view(glimpse, 80, 30), 80)
+    summary = ClusterSummary.of(stage, 1234.0)
+    lines = drawn(live_view(summary, 80, 30), 80)
     text = "\n".join(lines)
-    assert lines[0].startswith(f"stowplan demo  26.0 s  {glimpse.pods:,} pods on 90 nodes")
+    assert lines[0].startswith(f"stowplan demo  26.0 s  {summary.pods:,} pods on 90 nodes")
     assert lines[0].rstrip().endswith("1,234 decisions/s")
     cells = sum(line.count(mark) for line in lines[1:11] for mark in "·▁▂▃▄▅▆▇█")
     assert cells == 90
-    assert f"GPUs {glimpse.gpus[0]}/24" in text
-    for zone in glimpse.zones:
+    assert f"GPUs {summary.gpus[0]}/24" in text
+    for zone in summary.zones:
         assert f"{zone.name}  cpu {zone.cpu:.0%}" in text
-    for name, count in glimpse.queues.items():
+    for name, count in summary.queues.items():
         assert f"{name} {count}" in text
-    for reason, count in glimpse.reasons[:3]:
+    for reason, count in summary.reasons[:3]:
         assert f"{count}  {reason}" in text
-    for entry in glimpse.entries[-3:]:
+    for entry in summary.entries[-3:]:
         assert entry.text[:40] in text
 
 
@@ -92,16 +92,16 @@ def test_nothing_to_show_yet() -> None:
 
 
 def test_a_line_for_logs(stage: ScenarioRun) -> None:
-    glimpse = ClusterSummary.of(stage, 1.0)
-    line = plain_line(glimpse)
-    assert line.startswith(f" 26.0 s  {glimpse.pods:,} pods on 90 nodes; active ")
-    assert line.endswith(f"north-c {glimpse.zones[2].cpu:.0%}")
+    summary = ClusterSummary.of(stage, 1.0)
+    line = plain_line(summary)
+    assert line.startswith(f" 26.0 s  {summary.pods:,} pods on 90 nodes; active ")
+    assert line.endswith(f"north-c {summary.zones[2].cpu:.0%}")
 
 
 @pytest.mark.parametrize("width", [None, 80])
 def test_the_summary(stage: ScenarioRun, width: int | None) -> None:
-    glimpse = ClusterSummary.of(stage, 1234.0)
-    lines = [line.plain for line in final_lines(report_of(stage.simulation, stage.recorder, {}), glimpse, width)]
-    assert any(f"{glimpse.decisions:,} decisions, 1,234 a second of work" in line for line in lines)
+    summary = ClusterSummary.of(stage, 1234.0)
+    lines = [line.plain for line in final_lines(report_of(stage.simulation, stage.recorder, {}), summary, width)]
+    assert any(f"{summary.decisions:,} decisions, 1,234 a second of work" in line for line in lines)
     assert any(line.endswith("Insufficient cpu") for line in lines)
     assert width is None or max(map(len, lines)) < width

@@ -83,7 +83,7 @@ def run_of(*documents: Json) -> ClusterRun:
     setup, recorder = Setup(default_configuration(), REGISTRY), RunRecorder()
     simulation = Simulation(*setup, observer=recorder)
     recorder.attach(simulation.api_server)
-    populate(simulation.api_server, simulation.controllers, given.objects, given.standing, given.assumed_owners)
+    populate(simulation.api_server, simulation.controllers, given.objects, given.preexisting, given.assumed_owners)
     simulation.run()
     return ClusterRun(simulation, recorder, setup)
 

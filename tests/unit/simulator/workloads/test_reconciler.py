@@ -51,7 +51,7 @@ def test_everything_is_the_same_in_every_run() -> None:
 
 
 # Workloads of a cluster
-def standing(
+def preexisting(
     kind: str, *pods: Any, replicas: int | None = 3, nodes: tuple[str, ...] = ("n1", "n2")
 ) -> SimulatedCluster:
     """A workload of a cluster with these pods, of which it lacks some."""
@@ -60,7 +60,7 @@ def standing(
     places = [node(name) for name in nodes]
     places = [replace(each, metadata=replace(each.metadata, uid=each.metadata.name)) for each in places]
     uids = [item.metadata.uid for item in (*places, owner, *pods)]
-    return SimulatedCluster(*places, owner, *pods, standing=uids)
+    return SimulatedCluster(*places, owner, *pods, preexisting=uids)
 
 
 def its(name: str, on: str = "", kind: str = "ReplicaSet", **fields: Any) -> Any:
@@ -69,16 +69,16 @@ def its(name: str, on: str = "", kind: str = "ReplicaSet", **fields: Any) -> Any
 
 
 def test_what_a_workload_of_a_cluster_lacks_is_not_made() -> None:
-    assert standing("ReplicaSet", its("a", "n1")).names() == ["a"]
-    assert standing("StatefulSet", its("web-0", "n1", "StatefulSet")).names() == ["web-0"]
-    assert standing("DaemonSet", its("a", "n1", "DaemonSet"), replicas=None).names() == ["a"]
+    assert preexisting("ReplicaSet", its("a", "n1")).names() == ["a"]
+    assert preexisting("StatefulSet", its("web-0", "n1", "StatefulSet")).names() == ["web-0"]
+    assert preexisting("DaemonSet", its("a", "n1", "DaemonSet"), replicas=None).names() == ["a"]
     cron_job = make("CronJob", "c", namespace="default", uid="c", spec={"jobTemplate": {}})
-    assert SimulatedCluster(cron_job, standing=("c",)).names("Job") == []
+    assert SimulatedCluster(cron_job, preexisting=("c",)).names("Job") == []
 
 
 def test_what_a_workload_of_a_cluster_loses_is_made_anew_as_it_was() -> None:
     """With what others added to the pod, and without a word about what it lacked before."""
-    stage = standing("ReplicaSet", its("a", "n1", nodeSelector={"added": "later"}), its("b"))
+    stage = preexisting("ReplicaSet", its("a", "n1", nodeSelector={"added": "later"}), its("b"))
     stage.delete("a")
     (other, made) = stage.pods()
     assert other.metadata.name == "b"
@@ -91,7 +91,7 @@ def test_what_a_workload_of_a_cluster_loses_is_made_anew_as_it_was() -> None:
 
 
 def test_a_pod_of_a_stateful_set_keeps_its_name() -> None:
-    stage = standing("StatefulSet", its("web-0", "n1", "StatefulSet"), its("web-1", "n1", "StatefulSet"))
+    stage = preexisting("StatefulSet", its("web-0", "n1", "StatefulSet"), its("web-1", "n1", "StatefulSet"))
     stage.delete("web-1")
     assert stage.names() == ["web-0", "web-1"]
     assert stage.pod("web-1").metadata.uid != "web-1"
@@ -100,7 +100,7 @@ def test_a_pod_of_a_stateful_set_keeps_its_name() -> None:
 @pytest.mark.parametrize(("kind", "left"), [("ReplicaSet", 0), ("Job", 0), ("StatefulSet", 1), ("DaemonSet", 1)])
 def test_one_that_was_on_its_way_out_may_have_a_successor_already(kind: str, left: int) -> None:
     leaving = its("web-0", "n1", kind, deletionTimestamp="2001-09-09T01:46:40Z")
-    stage = standing(kind, leaving, replicas=None)
+    stage = preexisting(kind, leaving, replicas=None)
     stage.now += 60
     stage.world.tick()
     stage.settle()
@@ -108,13 +108,13 @@ def test_one_that_was_on_its_way_out_may_have_a_successor_already(kind: str, lef
 
 
 def test_a_node_that_is_new_gets_the_daemons_of_the_cluster() -> None:
-    stage = standing("DaemonSet", its("a", "n1", "DaemonSet"), replicas=None)
+    stage = preexisting("DaemonSet", its("a", "n1", "DaemonSet"), replicas=None)
     stage.put(node("n3"))
     assert len(stage.names()) == 2
     assert [each.spec.affinity is not None for each in stage.pods()] == [False, True]
 
 
 def test_nothing_is_noted_about_workloads_of_a_cluster() -> None:
-    stage = standing("StatefulSet", its("web-0", kind="StatefulSet"))
+    stage = preexisting("StatefulSet", its("web-0", kind="StatefulSet"))
     assert list(stage.controllers.notes()) == []
     assert list(SimulatedCluster(workload("StatefulSet", "web", replicas=3)).controllers.notes()) != []

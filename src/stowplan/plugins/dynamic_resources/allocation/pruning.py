@@ -54,14 +54,14 @@ class Need(NamedTuple):
 class Pruning:
     """Decides at the beginning of a request whether the rest of the search can succeed."""
 
-    def __init__(self, picking: AllocationState, needs: Sequence[Need]) -> None:
-        self._picking = picking
+    def __init__(self, allocation: AllocationState, needs: Sequence[Need]) -> None:
+        self._allocation = allocation
         self._needs = needs
         self._failed: set[Hashable] = set()
 
     def key(self, claim: int, request: int) -> Hashable:
         """The state that the rest of the search depends on."""
-        return claim, request, self._picking.fingerprint(claim)
+        return claim, request, self._allocation.fingerprint(claim)
 
     def is_hopeless(self, key: Hashable, claim: int, request: int) -> bool:
         """Whether the rest of the search certainly fails."""
@@ -79,7 +79,7 @@ class Pruning:
         """Whether a matching of needs and devices exists; a shareable device may serve several needs."""
         edges: list[list[PublishedDevice]] = []
         for need in needs:
-            free = need.usable([d for d in need.devices if not self._picking.in_use(need.claim, need.wanted, d)])
+            free = need.usable([d for d in need.devices if not self._allocation.in_use(need.claim, need.wanted, d)])
             if len(free) < need.number:
                 return False
             edges.append([] if need.wanted.admin else [d for d in free if not d.shared])
@@ -113,7 +113,7 @@ def pruning_of(
     demands: Sequence[Sequence[Sequence[DeviceDemand]]],
     candidates: Sequence[tuple[PublishedDevice, DevicePool]],
     node: fwk.NodeInfo,
-    picking: AllocationState,
+    allocation: AllocationState,
     keeps_alternative: bool = True,
 ) -> Pruning:
     """The pruning of a search; `demands` are those of the alternatives of each request of each claim.
@@ -127,8 +127,8 @@ def pruning_of(
             constrained = bool(claims[claim].claim.spec.devices.constraints)
             for request, alternatives in enumerate(requests):
                 if constrained and any(demand.wanted.takes_all for demand in alternatives):
-                    return Pruning(picking, needs)
-                found = [_need(claim, request, demand, candidates, node, picking) for demand in alternatives]
+                    return Pruning(allocation, needs)
+                found = [_need(claim, request, demand, candidates, node, allocation) for demand in alternatives]
                 # Which alternative is taken is unknown.
                 devices = dict.fromkeys(device for need in found for device in need.devices)
                 least = min(need.number for need in found) if keeps_alternative or len(found) == 1 else 1
@@ -136,7 +136,7 @@ def pruning_of(
                 needs.append(Need(claim, request, found[0].wanted, least, tuple(devices), alike))
     except AllocationError:
         pass
-    return Pruning(picking, needs)
+    return Pruning(allocation, needs)
 
 
 def _alike(claim: api.ResourceClaim, wanted: RequestedDevices) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def _need(
     demand: DeviceDemand,
     candidates: Sequence[tuple[PublishedDevice, DevicePool]],
     node: fwk.NodeInfo,
-    picking: AllocationState,
+    allocation: AllocationState,
 ) -> Need:
     wanted = demand.wanted
     if wanted.takes_all:
@@ -163,5 +163,5 @@ def _need(
         number, devices = max(demand.number, 1), [device for device, _ in demand.every]
     else:
         number, devices = demand.number, [device for device, _ in candidates if wanted.selects(device, node)]
-    fitting = [d for d in devices if wanted.tolerates(d) and picking.might_have_capacity(wanted, d)]
+    fitting = [d for d in devices if wanted.tolerates(d) and allocation.might_have_capacity(wanted, d)]
     return Need(claim, request, wanted, number, fitting)

@@ -71,8 +71,8 @@ class Search:
         self._claims = claims
         self._deadline = deadline
         self._clock = clock
-        self._picking = AllocationState(claims, allocated)
-        self.picked = self._picking.picked
+        self._allocation = AllocationState(claims, allocated)
+        self.picked = self._allocation.picked
         """The picked devices of each claim."""
         self.chosen: dict[tuple[int, int], int] = {}
         """The chosen alternative by (claim, request); the first if missing."""
@@ -95,7 +95,7 @@ class Search:
         except _PruneError:
             candidates = self._pools.candidates
             self._pruning = pruning_of(
-                self._claims, self._demands, candidates, self._node, self._picking, self._keeps_alternative
+                self._claims, self._demands, candidates, self._node, self._allocation, self._keeps_alternative
             )
             return self._fill(_Place(), False, 0)
 
@@ -131,7 +131,7 @@ class Search:
             every += [
                 (device, pool)
                 for device in pool.devices
-                if self._selects(wanted, device) and self._picking.has_capacity(wanted, device)
+                if self._selects(wanted, device) and self._allocation.has_capacity(wanted, device)
             ]
         return DeviceDemand(wanted, len(every), every)
 
@@ -196,7 +196,7 @@ class Search:
 
     def _take_all(self, place: _Place, demand: DeviceDemand, within_alternative: bool) -> bool:
         device, pool = demand.every[place.device]
-        undo = self._picking.pick(place.claim, demand.wanted, device, pool, must=True)
+        undo = self._allocation.pick(place.claim, demand.wanted, device, pool, must=True)
         if undo is None:
             return False
         found = False
@@ -211,19 +211,19 @@ class Search:
         return found
 
     def _take_next(self, place: _Place, demand: DeviceDemand, within_alternative: bool, start: int) -> bool:
-        wanted, picking = demand.wanted, self._picking
+        wanted, allocation = demand.wanted, self._allocation
         candidates = self._pools.candidates
         if self._may_skip(place.claim) and not self._enough(place, demand, start):
             return False
         following = place._replace(device=place.device + 1)
         for position in range(start, len(candidates)):
             device, pool = candidates[position]
-            if picking.in_use(place.claim, wanted, device) or not self._selects(wanted, device):
+            if allocation.in_use(place.claim, wanted, device) or not self._selects(wanted, device):
                 continue
             # Checked before constraints see the device: `remove` does not restore the state of some constraints.
-            if not picking.has_capacity(wanted, device):
+            if not allocation.has_capacity(wanted, device):
                 continue
-            undo = picking.pick(place.claim, wanted, device, pool)
+            undo = allocation.pick(place.claim, wanted, device, pool)
             if undo is None:
                 continue
             found = False
@@ -239,7 +239,7 @@ class Search:
     def _may_skip(self, claim: int) -> bool:
         """Whether choices that fail may be skipped. Where trying them changes the state of a constraint, upstream's
         result depends on the trial."""
-        return not self._picking.picked[claim] or not self._forgetful[claim]
+        return not self._allocation.picked[claim] or not self._forgetful[claim]
 
     def _enough(self, place: _Place, demand: DeviceDemand, start: int) -> bool:
         """Whether enough devices are left to try.
@@ -249,7 +249,7 @@ class Search:
         missing = demand.number - place.device
         wanted = demand.wanted
         for device, _ in self._pools.candidates[start:]:
-            if self._picking.in_use(place.claim, wanted, device):
+            if self._allocation.in_use(place.claim, wanted, device):
                 continue
             try:
                 missing -= self._selects(wanted, device)
