@@ -14,9 +14,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from stowplan.cel.values import CelError, EvaluationStoppedError, size
+
+if TYPE_CHECKING:
+    from stowplan.cel.regex import Regex
 
 COST_LIMIT = 1_000_000
 """CELSelectorExpressionMaxCost, in units of CEL's cost model."""
@@ -37,7 +40,8 @@ ENTRY_WORK = 100
 
 _CALLS_PER_CHECK = 16
 _SLOW_CHECK_SECONDS = 0.02
-_CHECKED_WORK = WORK_LIMIT // 50
+_CHECK_WORK = WORK_LIMIT // 50
+"""Work after which the time is checked."""
 _TRAVERSAL = 0.1
 _REGEX = 0.25
 
@@ -49,14 +53,17 @@ Cost: TypeAlias = Callable[[Sequence[Any]], int]
 class CostTracker:
     """Counts one evaluation. Every method raises EvaluationStoppedError beyond a limit."""
 
-    __slots__ = ("_clock", "_last", "_left", "_started", "_work", "cost")
+    __slots__ = ("_checked_work", "_clock", "_last", "_left", "_started", "_work", "cost", "regexes")
 
     def __init__(self, clock: Clock = time.thread_time) -> None:
         self._clock = clock
         self._started = self._last = -1.0
         self._left = _CALLS_PER_CHECK
         self._work = 0
+        self._checked_work = _CHECK_WORK
         self.cost = 0
+        self.regexes: dict[str, Regex | CelError] = {}
+        """Patterns whose compilation is paid for."""
 
     def spend(self, cost: int) -> None:
         """Charge units of the cost model, before the call that they pay for."""
@@ -72,7 +79,8 @@ class CostTracker:
         self._work += units
         if self._work > WORK_LIMIT:
             raise EvaluationStoppedError("operation cancelled: actual cost limit exceeded")
-        if units > _CHECKED_WORK:
+        if self._work > self._checked_work:
+            self._checked_work = self._work + _CHECK_WORK
             self.check_time()
 
     @property

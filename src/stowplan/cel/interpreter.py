@@ -23,7 +23,7 @@ from stowplan.cel.aggregates import (
 from stowplan.cel.comprehensions import fold
 from stowplan.cel.cost import Clock, CostTracker
 from stowplan.cel.library import Overload
-from stowplan.cel.regex import compile_regex
+from stowplan.cel.regex import check_regex
 from stowplan.cel.syntax import (
     BindNode,
     CallNode,
@@ -143,7 +143,7 @@ def _call(node: CallNode, args: list[Step]) -> Step:
     if node.function in _CONVERSIONS and isinstance(node.args[0], Literal):
         return _constant(node.overloads[0].implementation(node.args[0].value))
     if node.function in ("find", "findAll") and isinstance(node.args[0], Literal):
-        compile_regex(str(node.args[0].value))
+        check_regex(str(node.args[0].value))
     if len(node.overloads) == 1 and all(kind.name not in ("dyn", "any") for kind in _kinds(node)):
         return _direct(node.overloads[0], args)
     return _dispatched(node, args)

@@ -26,11 +26,18 @@ COMPILE_WORK = 50
 """Work of compiling one instruction, in units of matching one instruction against one byte (some 10 ns)."""
 MAX_COMPILE_WORK = 15_000_000
 """Work of a pattern that is refused as too large."""
+PARSE_WORK, UNICODE_PARSE_WORK = 50, 200
+"""Work of parsing a character of a pattern; a range of characters that are not ASCII has more cases."""
+REPEAT_WORK, CLASS_WORK = 5, 10_000
+"""Work of unrolling a repetition once, and of a class such as \\pL, which has hundreds of ranges."""
 
-_SMALL_BYTES, _LARGE_BYTES = 1 << 20, 8 << 20
-"""Memory of a program and the states that matching adds to it. Most patterns fit the small limit."""
+_SYNTAX_BYTES, _SMALL_BYTES, _LARGE_BYTES = 1 << 10, 1 << 20, 8 << 20
+"""Memory of a program and the states that matching adds to it. Most patterns fit the small limit. The first limit is
+for patterns of which only the syntax is checked: RE2 gives up after the first instructions."""
 _SMALL_PROGRAMS, _LARGE_PROGRAMS = 64, 8
 """Programs that are kept: at most 128 MiB together."""
+_MAX_KEPT_CHARACTERS = 10_240
+"""Characters of a pattern that is kept. No literal is longer; patterns made by an evaluation may be."""
 _MAX_NESTING = 1000
 
 _GO_TEXTS = {
@@ -51,6 +58,7 @@ _TOKEN = re.compile(
     r"|(?P<open>\()|(?P<close>\))|.",
     re.DOTALL,
 )
+_REPEATS = re.compile(r"[{,]([0-9]{1,4})(?=[,}])")
 
 
 class Regex:
@@ -61,6 +69,11 @@ class Regex:
     def __init__(self, program: re2.Regexp) -> None:
         self._program = program
         self.size = int(program.programsize)
+
+    def match_work(self, text: str, start: int = 0) -> int:
+        """The work of a match against a text from a position on. RE2 matches bytes, up to four for a character."""
+        characters = len(text) - start + 1
+        return self.size * (characters if text.isascii() else 4 * characters)
 
     def search(self, text: str) -> Span | None:
         """The leftmost match."""
@@ -78,14 +91,16 @@ class Regex:
             yield start, end
 
 
+def check_regex(pattern: str) -> None:
+    """Raise CelError with Go's text if a pattern cannot be parsed. Does not compile it, which may take far longer."""
+    found = _compile(pattern, _SYNTAX_BYTES)
+    if isinstance(found, CelError) and not isinstance(found, _TooLargeError):
+        raise found
+
+
 def compile_regex(pattern: str) -> Regex:
     """Raises CelError with Go's text."""
-    found = _compile_small(pattern)
-    if isinstance(found, _TooLargeError):
-        found = _compile_large(pattern)
-    if isinstance(found, CelError):
-        raise CelError(*found.args)
-    return found
+    return _usable(_find(pattern))
 
 
 def search(pattern: str, text: str) -> Span | None:
@@ -94,21 +109,45 @@ def search(pattern: str, text: str) -> Span | None:
 
 
 def regex_for(tracker: CostTracker, text: str, pattern: str) -> Regex:
-    """The expression, with one match against a text charged. Raises CelError."""
-    tracker.work(compile_work(pattern))
-    regex = compile_regex(pattern)
-    tracker.work(regex.size * (len(text) + 1))
+    """The expression, with one match against a text charged. Raises CelError.
+
+    An evaluation pays once for compiling a pattern, also if it was compiled before: what an expression may do does not
+    depend on what is cached.
+    """
+    found = tracker.regexes.get(pattern)
+    if found is None:
+        tracker.work(_parse_work(pattern))
+        found = tracker.regexes[pattern] = _find(pattern)
+        tracker.work(_compile_work(found))
+    regex = _usable(found)
+    tracker.work(regex.match_work(text))
     return regex
 
 
-def compile_work(pattern: str) -> int:
-    """The work of compiling a pattern, also of one that cannot be used. Independent of what is cached."""
-    found = _compile_small(pattern)
-    if isinstance(found, _TooLargeError):
-        found = _compile_large(pattern)
+def _usable(found: Regex | CelError) -> Regex:
+    if isinstance(found, CelError):
+        raise CelError(*found.args)
+    return found
+
+
+def _parse_work(pattern: str) -> int:
+    characters = len(pattern) * (PARSE_WORK if pattern.isascii() else UNICODE_PARSE_WORK)
+    classes = pattern.count("\\p") + pattern.count("\\P")
+    return characters + CLASS_WORK * classes + REPEAT_WORK * sum(map(int, _REPEATS.findall(pattern)))
+
+
+def _compile_work(found: Regex | CelError) -> int:
     if isinstance(found, Regex):
         return found.size * COMPILE_WORK
-    return MAX_COMPILE_WORK if isinstance(found, _TooLargeError) else len(pattern) * COMPILE_WORK
+    return MAX_COMPILE_WORK if isinstance(found, _TooLargeError) else 0
+
+
+def _find(pattern: str) -> Regex | CelError:
+    kept = len(pattern) <= _MAX_KEPT_CHARACTERS
+    found = _compile_small(pattern) if kept else _compile(pattern, _SMALL_BYTES)
+    if isinstance(found, _TooLargeError):
+        found = _compile_large(pattern) if kept else _compile(pattern, _LARGE_BYTES)
+    return found
 
 
 class _TooLargeError(CelError):
@@ -137,7 +176,9 @@ def _compile(pattern: str, max_bytes: int) -> Regex | CelError:
     try:
         program = re2.compile(pattern, options)
     except re2.error as error:
-        return _go_error(pattern, error)
+        failure = _go_error(pattern, error)
+        # RE2 finds errors of the syntax first: a pattern that is too large has none.
+        return (_refused_by_go(pattern) if isinstance(failure, _TooLargeError) else None) or failure
     finally:
         # The library's own cache keeps 128 programs of any size.
         re2.purge()

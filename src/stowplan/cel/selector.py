@@ -1,4 +1,4 @@
-"""Device selectors: expressions, compiled once each, evaluated for a device.
+"""Device selectors: expressions, compiled once each on first use, evaluated for a device.
 
 Upstream: k8s.io/dynamic-resource-allocation/cel/compile.go, k8s.io/dynamic-resource-allocation/cel/cache.go
 """
@@ -66,23 +66,32 @@ _SCOPE = {"device": DEVICE, **_TYPES}
 
 
 class DeviceSelectorProgram:
-    """A compiled expression, or its `error`. Compared by identity: `compile_selector` returns one object per text."""
+    """An expression, compiled on first use. Compared by identity: `compile_selector` returns one object per text."""
 
-    __slots__ = ("__weakref__", "_kept", "_step", "error", "expression")
+    __slots__ = ("__weakref__", "_kept", "_plan", "expression")
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
-        self.error: str | None = None
-        """The error of the compiler."""
         self._kept: dict[bytes, bool | str] = {}
         """By identity of the device, results of evaluations that were expensive."""
-        self._step: Step | None = None
-        try:
-            self._step = _compile(expression)
-        except CompileError as error:
-            self.error = error.text
-        except RecursionError:
-            self.error = f"compilation failed: ERROR: <input>:1:1: {_TOO_DEEP}"
+        self._plan: Step | str | None = None
+
+    @property
+    def error(self) -> str | None:
+        """The error of the compiler."""
+        plan = self._compiled
+        return plan if isinstance(plan, str) else None
+
+    @property
+    def _compiled(self) -> Step | str:
+        """What the compiler made of the expression, or its error.
+
+        A claim may have a thousand selectors that each take a third of a second to compile. Callers check the time
+        before they use one.
+        """
+        if self._plan is None:
+            self._plan = _compile_or_error(self.expression)
+        return self._plan
 
     def matches(self, device: DeviceValue) -> bool | str:
         """Whether the device matches, or the error of the evaluation."""
@@ -99,9 +108,10 @@ class DeviceSelectorProgram:
         return result
 
     def _evaluate(self, evaluation: Evaluation) -> bool | str:
-        assert self._step is not None
+        step = self._compiled
+        assert not isinstance(step, str)
         try:
-            result = self._step(evaluation)
+            result = step(evaluation)
         except CelError as error:
             return str(error)
         except EvaluationStoppedError as error:
@@ -151,7 +161,16 @@ class SelectorCache:
 
 
 compile_selector = SelectorCache(_MAX_CACHED_SELECTORS, _MAX_CACHED_CHARACTERS).get
-"""Compile an expression. Results are cached."""
+"""The program of an expression, compiled on first use. Programs are cached."""
+
+
+def _compile_or_error(expression: str) -> Step | str:
+    try:
+        return _compile(expression)
+    except CompileError as error:
+        return error.text
+    except RecursionError:
+        return f"compilation failed: ERROR: <input>:1:1: {_TOO_DEEP}"
 
 
 def _compile(expression: str) -> Step:

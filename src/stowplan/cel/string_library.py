@@ -145,5 +145,5 @@ def _find_all(tracker: CostTracker, text: str, pattern: str, count: int = -1) ->
         if len(found) == count:
             break
         # Each further match may scan the rest of the text.
-        tracker.work(TEXT_ITEM_WORK + regex.size * (len(text) - end + 1))
+        tracker.work(TEXT_ITEM_WORK + regex.match_work(text, end))
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stowplan.cel.formatting import CLAUSE, refusal
-from stowplan.cel.regex import compile_regex
+from stowplan.cel.regex import check_regex
 from stowplan.cel.syntax import (
     BindNode,
     CallNode,
@@ -88,7 +88,7 @@ class Validator:
         if isinstance(first, Literal) and node.function in ("duration", "timestamp", "matches"):
             try:
                 if node.function == "matches":
-                    compile_regex(str(first.value))
+                    check_regex(str(first.value))
                 elif node.overloads:
                     node.overloads[0].implementation(first.value)
             except CelError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import tracemalloc
 from dataclasses import replace
 from itertools import count
@@ -14,6 +15,7 @@ from tests.unit.cel.asking import DRIVER, GPU, ask
 from stowplan.cel import DeviceValue
 from stowplan.cel.cost import COST_LIMIT, CPU_LIMIT_SECONDS, WORK_LIMIT, CostTracker
 from stowplan.cel.interpreter import Evaluation
+from stowplan.cel.regex import _compile_small
 from stowplan.cel.selector import compile_selector
 from stowplan.cel.standard_library import LIBRARY
 from stowplan.cel.values import EvaluationStoppedError
@@ -122,6 +124,43 @@ def test_patterns_that_take_long_to_compile_are_refused() -> None:
     assert ask(f"{patterns} || true") == CANCELLED
 
 
+@pytest.mark.parametrize("function", ["matches(r'P')", "find(r'P') == ''", "findAll(r'P').size() == 0"])
+def test_patterns_that_are_not_evaluated_are_not_compiled(function: str) -> None:
+    patterns = (rf"\pL{{{size}}}" for size in range(100, 350))
+    selector = compile_selector(" || ".join(["true", *(f"'a'.{function.replace('P', p)}" for p in patterns)]))
+    began = time.thread_time()
+    assert selector.error is None
+    assert time.thread_time() - began < CPU_LIMIT_SECONDS
+    assert selector.matches(DeviceValue(DRIVER, GPU)) is True
+
+
+@pytest.mark.parametrize("pattern", [r"\pL", r"(?i)[\PL\pN]", "(a{1000})", "(?i)[Ā-\uffff]"])
+def test_the_parser_of_patterns_is_charged_before_it_runs(pattern: str) -> None:
+    expression = chained(f"r'{pattern * 100}'", "x + x", 9, "('a'.matches(x) || true)")
+    began = time.thread_time()
+    assert ask(expression) == CANCELLED
+    assert time.thread_time() - began < CPU_LIMIT_SECONDS
+
+
+def test_an_evaluation_pays_once_for_a_pattern() -> None:
+    assert ask("lists.range(9000).all(i, 'a'.matches('^[a-z]{1,9}$'))") is True
+    loop = " || ".join(rf"'a'.matches(r'^\p{{Greek}}{{{size}}}$')" for size in range(70))
+    assert ask(f"!lists.range(5).exists(i, {loop})") is True
+
+
+def test_long_patterns_are_not_kept() -> None:
+    before = _compile_small.cache_info()
+    assert ask(chained("'aaaaaaaaaa'", "x + x", 12, "x.matches(x)")) in (True, CANCELLED)
+    assert _compile_small.cache_info() == before
+
+
+def test_bytes_of_the_text_are_charged() -> None:
+    texts = (CostTracker(), CostTracker())
+    for tracker, text in zip(texts, ("a" * 1000, "\U0001f600" * 1000), strict=True):
+        MATCHES.call(tracker, [text, "b" * 100])
+    assert texts[1]._work > 3 * texts[0]._work
+
+
 def test_the_cost_of_a_call_is_charged_before_the_call() -> None:
     ran: list[str] = []
     tracker = CostTracker()
@@ -190,7 +229,6 @@ def test_literals_of_any_length_are_errors_of_the_compiler() -> None:
 def test_ordinary_selectors_stay_far_from_every_limit() -> None:
     selector = compile_selector(f'device.attributes["{DRIVER}"].model.matches("^[a-z]+[0-9]{{2,4}}$")')
     run = Evaluation(dict(DeviceValue(DRIVER, GPU).variables))
-    assert selector._step is not None
-    assert selector._step(run) is True
+    assert selector._evaluate(run) is True
     assert run.cost < 20
     assert run._work < WORK_LIMIT / 1000

@@ -1,6 +1,9 @@
+from contextlib import suppress
+
 import pytest
 
-from stowplan.cel.regex import COMPILE_WORK, MAX_COMPILE_WORK, compile_regex, compile_work, search
+from stowplan.cel.cost import CostTracker
+from stowplan.cel.regex import COMPILE_WORK, MAX_COMPILE_WORK, check_regex, compile_regex, regex_for, search
 from stowplan.cel.values import CelError
 
 
@@ -96,9 +99,27 @@ def test_large_programs_are_compiled() -> None:
     assert compile_regex(r"^\pL{1,255}$").search("é" * 255) == (0, 255)
 
 
+def compile_work(pattern: str) -> int:
+    tracker = CostTracker()
+    with suppress(CelError):
+        regex_for(tracker, "", pattern)
+    return tracker._work
+
+
 def test_the_work_of_a_pattern_follows_its_program() -> None:
     hostile, plain = "(((a?){10}){10}){10}$", "[a-z]+-[0-9]{4}"
     assert compile_work(plain) < 50 * COMPILE_WORK
     assert 1000 * COMPILE_WORK < compile_work(hostile) < 10_000 * COMPILE_WORK
-    assert compile_work(r"\pL{1000}") == MAX_COMPILE_WORK
+    assert MAX_COMPILE_WORK < compile_work(r"\pL{1000}") < 1.01 * MAX_COMPILE_WORK
     assert compile_work("(") == COMPILE_WORK
+
+
+@pytest.mark.parametrize("pattern", [r"\pL{1000}", r"\pL{1,255}", "a", r"\Q(\C\E\pL{1000}"])
+def test_the_syntax_of_a_pattern_is_checked_without_its_program(pattern: str) -> None:
+    check_regex(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["(", r"\pL{1000}(", r"\pL{1000}\C", "(?P<é>a{1000})"])
+def test_errors_of_the_syntax_need_no_program(pattern: str) -> None:
+    with pytest.raises(CelError, match="error parsing regexp: "):
+        check_regex(pattern)

@@ -3,6 +3,8 @@ from tests.unit.cel.asking import GPU, ask
 
 from stowplan import api
 from stowplan.cel import DeviceValue, compile_selector
+from stowplan.cel import selector as selector_module
+from stowplan.cel.parser import parse
 from stowplan.cel.selector import DeviceSelectorProgram, SelectorCache
 
 
@@ -133,3 +135,13 @@ def test_compiled_expressions_are_dropped_by_number_and_by_length() -> None:
     assert cache.get("true") is first
     cache.get(f"{'1' * 30} != {'2' * 30}")
     assert (len(cache), cache.characters) == (0, 0)
+
+
+def test_an_expression_is_compiled_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim may have a thousand selectors; the search checks the time before it uses one."""
+    compiled: list[str] = []
+    monkeypatch.setattr(selector_module, "parse", lambda text: compiled.append(text) or parse(text))
+    program = compile_selector("device.driver != 'compiled on first use'")
+    assert compiled == []
+    assert [program.error, program.matches(DeviceValue("d", GPU))] == [None, True]
+    assert compiled == [program.expression]
