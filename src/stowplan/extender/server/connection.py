@@ -18,6 +18,7 @@ from typing import Any, Protocol, cast
 from stowplan import logs
 from stowplan.extender.server.body_buffer import BodyBudget, BodyBuffer, OverBudgetError
 from stowplan.extender.server.messages import (
+    MAX_HEAD_BYTES,
     BadRequestError,
     HeadReader,
     HttpRequest,
@@ -29,7 +30,6 @@ from stowplan.extender.server.messages import (
 
 log = logs.get(__name__)
 
-_MAX_HEAD_BYTES = 64 * 1024
 _SCRATCH = bytearray(256 * 1024)
 _MAX_JOINED_BYTES = 64 * 1024
 """Up to this size, head and body of a response are written as one piece."""
@@ -180,7 +180,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._state is _ReadState.LINGER:
             return memoryview(_SCRATCH)
         if not self._room:
-            self._room = bytearray(_MAX_HEAD_BYTES)
+            self._room = bytearray(MAX_HEAD_BYTES)
         return memoryview(self._room)[self._used :]
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -267,6 +267,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         body = self._reader.read_chunks(data)
         if self._reader.too_long:
             self._refuse(self._site.outgrown(self._head))
+        elif self._reader.trailer_too_long:
+            self._refuse(text(431, "the trailer of the request is too long"))
         elif body is not None:
             # Bytes after the last chunk cannot be told from a next request here, so the connection is closed.
             self._head = self._head._replace(keep_alive=False)

@@ -12,6 +12,8 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, par
 from stowplan.errors import StowplanError
 
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
+MAX_HEAD_BYTES = 64 * 1024
+"""Of a request's head; the trailer after a chunked body may have as many."""
 
 _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
@@ -63,6 +65,9 @@ class HeadReader:
         self._headers: dict[str, str] = {}
         self._body = bytearray()
         self.too_long = False
+        self._has_head = False
+        self._overhead = 0
+        """Bytes since the data in which the last chunk began or went on: a chunk's extension or the trailer."""
         self._keep_alive = False
         self.complete = False
 
@@ -85,11 +90,16 @@ class HeadReader:
 
     @property
     def received_bytes(self) -> int:
-        """Bytes of the chunked body so far."""
-        return len(self._body)
+        """Bytes of the chunked body and of its trailer so far."""
+        return len(self._body) + self._overhead
+
+    @property
+    def trailer_too_long(self) -> bool:
+        return self._overhead > MAX_HEAD_BYTES
 
     def read_chunks(self, data: bytes) -> bytearray | None:
         """Parse more of the body; returns the body when it is complete. Raises BadRequestError."""
+        self._overhead += len(data)
         self._feed(data)
         return self._body if self.complete else None
 
@@ -111,12 +121,19 @@ class HeadReader:
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._has_head:
+            return  # A field of the trailer.
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
+        self._has_head = True
         self._keep_alive = self._parser.should_keep_alive()
 
+    def on_chunk_header(self) -> None:
+        self._overhead = 0
+
     def on_body(self, part: bytes) -> None:
+        self._overhead = 0
         self.too_long = self.too_long or len(self._body) + len(part) > self._largest
         if not self.too_long:
             self._body += part

@@ -6,7 +6,7 @@ import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import pytest
@@ -176,6 +176,50 @@ def test_chunks_that_get_too_large() -> None:
         assert (await wire.receive())[0] == 413
 
     assert on_a_wire(test, largest_body=10).asked == []
+
+
+CHUNKED = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "part", [b"X: y\r\n" * 10_000, b"x" * 60_000, b"X: " + b"y" * 60_000], ids=["many fields", "a name", "a value"]
+)
+def test_a_trailer_without_end(part: bytes) -> None:
+    async def test(wire: Wire, port: SchedulerPort) -> None:
+        await wire.send(CHUNKED + b"1\r\na\r\n0\r\n")
+        with suppress(ConnectionError):
+            for _ in range(20):
+                await wire.send(part)
+        assert (await wire.receive())[0] == 431
+
+    assert on_a_wire(test).asked == []
+
+
+def test_a_chunk_extension_without_end() -> None:
+    async def test(wire: Wire, port: SchedulerPort) -> None:
+        await wire.send(CHUNKED + b"1;" + b"x" * 200_000)
+        assert (await wire.receive())[0] == 431
+
+    assert on_a_wire(test).asked == []
+
+
+def test_trailers_count_against_the_budget() -> None:
+    async def test(wire: Wire, port: SchedulerPort) -> None:
+        await wire.send(CHUNKED + b"1\r\na\r\n0\r\n")
+        for _ in range(4):
+            await wire.send(b"X: " + b"y" * 10_000)
+            await asyncio.sleep(0.02)
+        assert (await wire.receive())[0] == 503
+
+    assert on_a_wire(test, max_total_bytes=30_000).asked == []
+
+
+def test_a_short_trailer_is_read() -> None:
+    async def test(wire: Wire, port: SchedulerPort) -> None:
+        await wire.send(CHUNKED + b"1\r\na\r\n0\r\nX: y\r\n\r\n")
+        assert (await wire.receive())[0] == 200
+
+    assert on_a_wire(test).asked == [("filter", b"a")]
 
 
 def test_paths_that_there_are_not() -> None:

@@ -49,6 +49,13 @@ def test_chunks() -> None:
     assert not reader.too_long
 
 
+def test_fields_of_the_trailer_do_not_become_headers() -> None:
+    reader = HeadReader(5)
+    head = reader.read(b"POST /f HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+    assert reader.read_chunks(b"1\r\na\r\n0\r\nHost: other\r\nX: y\r\n\r\n") == bytearray(b"a")
+    assert head.headers == {"host": "localhost", "transfer-encoding": "chunked"}
+
+
 def test_responses() -> None:
     assert head_of(Response(200, b"{}", headers={"X": "y"}), close=True) == (
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nX: y\r\nConnection: close\r\n\r\n"
