@@ -14,7 +14,8 @@ without TLS and authentication. `Pages.not_found` can be overridden.
 Limits of every server of pages, for each listening socket (`connections`): 1000 connections, but at most a quarter of
 the open files that the process may have (processes raise that to the hard limit at start); 10 s for the TLS handshake,
 32 s from the connect to the end of the first request's header, 90 s between requests, 30 s for a client that does not
-read its response. Beyond the maximum the connection that has waited longest for a request is closed for the new one.
+read its response. Beyond the maximum another connection is closed for the new one (`open_connections`): of an address
+that holds more than its share, or without a successful request, or idle for longest.
 Failures of connections are logged once in ten seconds, with a count.
 
 Upstream: k8s.io/apiserver/pkg/server, k8s.io/apiserver/pkg/authentication, k8s.io/apiserver/pkg/authorization

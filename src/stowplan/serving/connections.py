@@ -1,8 +1,7 @@
 """Connections of a server of pages: accepted up to a maximum number, each with time limits.
 
-At the maximum, the connection that has waited longest for a request is closed for a new one; connections that never
-sent a request go first. So a client that needs an answer now, such as a kubelet's probe, gets one whatever number of
-idle connections others hold open. A connection that is being answered is never closed for another.
+At the maximum, another connection is closed for a new one (`open_connections`). So a client that needs an answer now,
+such as a kubelet's probe, gets one whatever number of connections others hold open.
 
 Upstream: k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout)
 """
@@ -12,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -20,6 +18,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from stowplan import logs
 from stowplan.serving.acceptor import HANDSHAKE_SECONDS, Acceptor
+from stowplan.serving.open_connections import OpenConnections, Standing, peer_of
 from stowplan.serving.open_files import open_files_limit
 
 log = logs.get(__name__)
@@ -27,6 +26,7 @@ log = logs.get(__name__)
 MAX_CONNECTIONS = 1000
 _OPEN_FILES_SHARE = 4
 """One server uses at most this fraction of the open files; the API server's connections need some too."""
+_FIRST_ERROR_STATUS = 400
 _SETTINGS: dict[str, Any] = {"access_log": None, "lingering_time": 1.0}
 
 
@@ -60,19 +60,33 @@ class PageConnection(web.RequestHandler):
         self._socket = accepted
         self._connections = connections
         self._link: asyncio.Transport | None = None
-        self.waiting_since: float | None = loop.time()
-        """Since when the server waits for a request; None while it answers one."""
-        self.has_served = False
+        self.peer = peer_of(accepted)
+        self._since = self._opened_at = loop.time()
+        """Since when the server waits for a request, or answers one."""
+        self._answering = False
+        self._has_served = False
+        self._has_access = False
+        """Whether a response was not a refusal."""
         self._stalled_since: float | None = None
 
     @property
     def in_handshake(self) -> bool:
         return self._link is None
 
-    def begin_request(self) -> None:
-        self.waiting_since = None
+    @property
+    def standing(self) -> Standing:
+        if self._answering:
+            return Standing.ANSWERING
+        return Standing.IDLE if self._has_access else Standing.UNPROVEN
 
-    def drop(self) -> None:
+    @property
+    def waiting_since(self) -> float:
+        return self._since if self._has_access else self._opened_at
+
+    def begin_request(self) -> None:
+        self._answering, self._since = True, asyncio.get_running_loop().time()
+
+    def abort(self) -> None:
         """Close the socket without waiting for the client."""
         if self._link is not None:
             self._link.abort()
@@ -89,9 +103,9 @@ class PageConnection(web.RequestHandler):
             self._stalled_since = now
         if self._stalled_since is not None:
             return now - self._stalled_since > limits.stalled
-        if self.waiting_since is None:
+        if self._answering:
             return False
-        return now - self.waiting_since > (limits.idle if self.has_served else limits.first_request)
+        return now - self._since > (limits.idle if self._has_served else limits.first_request)
 
     # Called by the event loop and by aiohttp
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -115,7 +129,8 @@ class PageConnection(web.RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
         finished = await super().finish_response(request, resp, start_time)
-        self.has_served, self.waiting_since = True, asyncio.get_running_loop().time()
+        self._answering, self._has_served, self._since = False, True, asyncio.get_running_loop().time()
+        self._has_access = self._has_access or resp.status < _FIRST_ERROR_STATUS
         return finished
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
@@ -136,19 +151,19 @@ class Connections:
         self.limits = limits
         self._address = "{}:{}".format(*listener.getsockname()[:2])
         self._server = server
-        self._open: set[PageConnection] = set()
+        self._open: OpenConnections[PageConnection] = OpenConnections(limits.max_connections)
         self._acceptor = Acceptor(
             listener,
             tls,
             open_connection=self._open_connection,
             discard=self.discard,
-            make_room=lambda: self._make_room(1 + len(self._open) // 4),
+            make_room=self._open.free_files,
             handshake_seconds=limits.handshake,
             shutdown_seconds=limits.stalled,
         )
         self._checking: asyncio.Task[None] | None = None
         self.on_failed_request = logs.RepeatedWarning(log, "Failed to answer a request")
-        self._on_full = logs.RepeatedWarning(log, "Too many connections are open, closed an idle one")
+        self._on_full = logs.RepeatedWarning(log, "Too many connections are open, closed one for another")
         self._on_refused = logs.RepeatedWarning(log, "Too many connections are open, refused another")
 
     def start(self) -> None:
@@ -163,35 +178,28 @@ class Connections:
             await asyncio.gather(self._checking, return_exceptions=True)
         for connection in self._open:
             if connection.in_handshake:
-                connection.drop()
+                connection.abort()
         await self._acceptor.finish_handshakes()
 
     def discard(self, connection: PageConnection) -> None:
         self._open.discard(connection)
 
     def _open_connection(self, accepted: socket.socket) -> PageConnection | None:
-        if len(self._open) >= self.limits.max_connections and not self._make_room():
-            self._on_refused(address=self._address, connections=len(self._open))
-            return None
+        if self._open.full:
+            has_room = self._open.make_room_for(peer_of(accepted))
+            report = self._on_full if has_room else self._on_refused
+            report(address=self._address, connections=self.limits.max_connections)
+            if not has_room:
+                return None
         connection = PageConnection(self._server, accepted, self)
         self._open.add(connection)
         return connection
-
-    def _make_room(self, count: int = 1) -> bool:
-        """Close the connections that wait longest for a request. False if every connection is being answered."""
-        waiting = [(each.has_served, each.waiting_since, each) for each in self._open if each.waiting_since is not None]
-        if not waiting:
-            return False
-        self._on_full(address=self._address, connections=len(self._open))
-        for *_, connection in nsmallest(count, waiting, key=lambda entry: entry[:2]):
-            self.discard(connection)
-            connection.drop()
-        return True
 
     async def _check(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self.limits.check)
             now = loop.time()
-            for connection in [each for each in self._open if each.is_overdue(now)]:
-                connection.drop()
+            for connection in self._open:
+                if connection.is_overdue(now):
+                    connection.abort()

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Awaitable
 from contextlib import suppress
 from enum import Enum, auto
+from http import HTTPStatus
 from math import inf
 from time import monotonic
 from typing import Any, Protocol, cast
@@ -27,6 +28,7 @@ from stowplan.extender.server.messages import (
     head_of,
     text,
 )
+from stowplan.serving.open_connections import Standing, peer_of
 
 log = logs.get(__name__)
 
@@ -95,9 +97,12 @@ class ServerConnection(asyncio.BufferedProtocol):
         """Whether the TLS handshake has not ended yet; without TLS, for an instant."""
         self._loop = loop
         self._state = _ReadState.HEAD
-        self._since = self.opened_at = monotonic()
-        self.awaits_first_request = True
+        self.peer = peer_of(accepted)
+        self._since = self._opened_at = monotonic()
+        self._awaits_first_request = True
         """Whether no request has arrived yet with its whole head."""
+        self._has_access = False
+        """Whether a verb has been answered."""
         self._room = bytearray()
         """For heads and chunks; allocated when the first byte arrives."""
         self._used = 0
@@ -116,6 +121,18 @@ class ServerConnection(asyncio.BufferedProtocol):
     def busy(self) -> bool:
         """Whether a request has arrived, at least in part, and is not answered yet."""
         return self._state is not _ReadState.LINGER and (self._state is not _ReadState.HEAD or self._used > 0)
+
+    @property
+    def standing(self) -> Standing:
+        if self._state is _ReadState.BUSY:
+            return Standing.ANSWERING
+        if not self._has_access:
+            return Standing.UNPROVEN
+        return Standing.RECEIVING if self.busy else Standing.IDLE
+
+    @property
+    def waiting_since(self) -> float:
+        return self._since if self._has_access else self._opened_at
 
     def close(self) -> None:
         """Close after the written data is sent."""
@@ -136,7 +153,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         idle = self._state is _ReadState.HEAD and not self._used
         limit = _LIMITS.get(self._state, RECEIVE_SECONDS)
         if idle:
-            limit = FIRST_REQUEST_SECONDS if self.awaits_first_request else self._site.keep_alive
+            limit = FIRST_REQUEST_SECONDS if self._awaits_first_request else self._site.keep_alive
         if now - self._since > limit:
             self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
 
@@ -232,7 +249,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             if self._used == len(self._room):
                 self._refuse(text(431, "the head of the request is too long"))
             return
-        self.awaits_first_request = False
+        self._awaits_first_request = False
         self._reader = HeadReader(self._site.largest_body)
         head = self._head = self._reader.read(bytes(self._room[:end]))
         self._drop(end)
@@ -302,6 +319,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             log.error(bug, "Failed to answer a request", path=request.head.path)
             response = text(500, f"internal error: {type(bug).__name__}")
         close = self._site.draining or not request.head.keep_alive
+        self._has_access = self._has_access or (request.head.method == "POST" and response.status == HTTPStatus.OK)
         del request
         self._write(response, close=close)
         self._task = None

@@ -13,6 +13,7 @@ from stowplan.extender.server.body_buffer import BodyBudget
 from stowplan.extender.server.connection import ServerConnection
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response
 from stowplan.serving.acceptor import Acceptor
+from stowplan.serving.open_connections import OpenConnections, peer_of
 
 KEEP_ALIVE_SECONDS = 150.0
 """Longer than the 90 s for which kube-scheduler keeps idle connections, so that the client closes first."""
@@ -35,15 +36,18 @@ class HttpServer(ABC):
     ) -> None:
         self.largest_body = largest_body
         self.budget = BodyBudget(max_total_bytes)
-        self._max_connections = max_connections
         self.keep_alive = KEEP_ALIVE_SECONDS
         self.draining = False
         """Whether responses close their connection."""
         self.port: int = listener.getsockname()[1]
-        self._connections: set[ServerConnection] = set()
+        self._connections: OpenConnections[ServerConnection] = OpenConnections(max_connections)
         self._quiet_since = 0.0
         self._acceptor = Acceptor(
-            listener, tls, open_connection=self._open_connection, discard=self.closed, make_room=self._make_room
+            listener,
+            tls,
+            open_connection=self._open_connection,
+            discard=self.closed,
+            make_room=self._connections.free_files,
         )
         self._idle_check: asyncio.Task[None] | None = None
 
@@ -89,7 +93,7 @@ class HttpServer(ABC):
             elif now - self._quiet_since >= _QUIET_SECONDS:
                 break
             await asyncio.sleep(0.01)
-        for connection in list(self._connections):
+        for connection in self._connections:
             connection.close()
         await self._acceptor.finish_handshakes()
         await asyncio.sleep(0)  # Sockets are closed before the loop.
@@ -98,9 +102,9 @@ class HttpServer(ABC):
             await asyncio.gather(self._idle_check, return_exceptions=True)
 
     def _open_connection(self, accepted: socket.socket) -> ServerConnection | None:
-        if len(self._connections) >= self._max_connections:
+        if self._connections.full:
             self.too_many_connections()
-            if not self._make_room():
+            if not self._connections.make_room_for(peer_of(accepted)):
                 return None
         connection = ServerConnection(self, asyncio.get_running_loop(), accepted)
         self._connections.add(connection)
@@ -110,18 +114,8 @@ class HttpServer(ABC):
         while True:
             await asyncio.sleep(_IDLE_CHECK_SECONDS)
             now = monotonic()
-            for connection in list(self._connections):
+            for connection in self._connections:
                 connection.close_if_idle(now)
-
-    def _make_room(self) -> bool:
-        """Close the oldest connection on which no request has arrived yet; False if there is none."""
-        silent = [connection for connection in self._connections if connection.awaits_first_request]
-        if not silent:
-            return False
-        oldest = min(silent, key=lambda connection: connection.opened_at)
-        self._connections.discard(oldest)
-        oldest.abort()
-        return True
 
     # Called by connections
     def closed(self, connection: ServerConnection) -> None:

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 import uvloop
-from tests.unit.extender.server.fakes import Wire, connected, make_answering, serving
+from tests.unit.extender.server.fakes import Canned, Wire, connected, make_answering, reply, serving
 
 from stowplan.extender.server.body_buffer import FIRST_STEP_BYTES, BodyBudget, BodyBuffer, OverBudgetError
 
 LOOPS = pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 MIB = 1 << 20
+PART_OF_A_BODY = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\nabc"
+WHOLE = b"POST /filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
 
 
 def fill(buffer: BodyBuffer, content: bytes) -> None:
@@ -169,20 +171,65 @@ def test_connections_without_a_request_are_closed_for_new_ones(loop: Callable[[]
 
 
 @LOOPS
-def test_connections_beyond_the_maximum_are_closed_at_once(loop: Callable[[], Any]) -> None:
+def test_connections_beyond_the_maximum_are_closed_at_once_while_all_others_are_answered(
+    loop: Callable[[], Any],
+) -> None:
+    go_on = asyncio.Event()
+
+    async def answer(verb: Any, body: bytes) -> Any:
+        await go_on.wait()
+        return reply(verb, b"{}")
+
     async def test() -> None:
-        answering = make_answering()
+        answering = make_answering(Canned(answer))
         async with serving(answering, max_connections=2) as port:
             async with connected(port.port) as first, connected(port.port) as second:
-                assert (await first.post("/filter", b"abc"))[0] == 200
-                assert (await second.post("/filter", b"abc"))[0] == 200
+                answers = [asyncio.create_task(wire.post("/filter", b"abc")) for wire in (first, second)]
+                await asyncio.sleep(0.05)
                 async with connected(port.port) as third:
                     with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
                         await third.post("/filter", b"abc")
+                go_on.set()
+                assert [(await each)[0] for each in answers] == [200, 200]
             await asyncio.sleep(0.05)
             async with connected(port.port) as later:
                 assert (await later.post("/filter", b"abc"))[0] == 200
         assert b'refused_requests_total{cause="too_many_connections"} 1' in answering.metrics.registry.expose()
+
+    run(test(), loop)
+
+
+@LOOPS
+@pytest.mark.parametrize("sent", [b"", PART_OF_A_BODY, WHOLE], ids=["idle", "slow", "answered"])
+def test_connections_of_one_address_do_not_keep_another_address_out(sent: bytes, loop: Callable[[], Any]) -> None:
+    async def test() -> None:
+        async with serving(make_answering(), max_connections=16) as port, AsyncExitStack() as stack:
+            scheduler = await stack.enter_async_context(connected(port.port))
+            assert (await scheduler.post("/filter", b"abc"))[0] == 200
+            for _ in range(40):
+                hostile = await stack.enter_async_context(connected(port.port, local_addr=("127.0.0.2", 0)))
+                await hostile.send(sent)
+                await asyncio.sleep(0)
+            assert (await scheduler.post("/filter", b"abc"))[0] == 200
+            for _ in range(2):
+                another = await stack.enter_async_context(connected(port.port))
+                assert (await another.post("/filter", b"abc"))[0] == 200
+
+    run(test(), loop)
+
+
+@LOOPS
+def test_connections_on_which_only_pages_were_read_are_closed_before_those_of_schedulers(
+    loop: Callable[[], Any],
+) -> None:
+    async def test() -> None:
+        async with serving(make_answering(), max_connections=3) as port, AsyncExitStack() as stack:
+            scheduler = await stack.enter_async_context(connected(port.port))
+            assert (await scheduler.post("/filter", b"abc"))[0] == 200
+            for _ in range(5):
+                other = await stack.enter_async_context(connected(port.port))
+                assert (await other.get("/healthz"))[0] == 200
+            assert (await scheduler.post("/filter", b"abc"))[0] == 200
 
     run(test(), loop)
 
