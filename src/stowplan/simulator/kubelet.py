@@ -9,9 +9,9 @@ Upstream: pkg/kubelet, sigs.k8s.io/kwok (stage pod-complete)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -34,8 +34,6 @@ KWOK_JITTER = "pod-complete.stage.kwok.x-k8s.io/jitter-delay"
 """KWOK's annotations: the pod ends after `delay`, or at random between the two if the jitter delay is larger."""
 
 SUCCEEDED, FAILED, DELETED, PREEMPTED, EVICTED, LOST = "succeeded", "failed", "deleted", "preempted", "evicted", "lost"
-_AGAIN = re.compile(r"-r(\d+)$")
-"""End of the name of a pod that was created again."""
 _DISRUPTION = "DisruptionTarget"
 _PREEMPTION = "PreemptionByScheduler"
 
@@ -70,6 +68,8 @@ class Work(NamedTuple):
     """Whether an interrupted pod without a controller is created again."""
     done: float = 0.0
     """Work that earlier pods have done."""
+    first: str = ""
+    """Name of the first of several pods without a controller that were created for this work."""
 
 
 class PodLife:
@@ -111,8 +111,8 @@ def _job_of(pod: api.Pod, work: Work) -> str:
     name = pod.metadata.name
     if owner is not None and owner.kind == "Job":
         name = owner.name
-    elif work.resubmit:
-        name = _AGAIN.sub("", name)
+    elif work.first:
+        name = work.first
     return f"{pod.metadata.namespace}/{name}"
 
 
@@ -331,19 +331,20 @@ class Kubelet:
             if owner.kind == "Job":
                 self._registered.setdefault(f"Job/{metadata.namespace}/{owner.name}", []).insert(0, life.work)
             return
-        again = _AGAIN.search(metadata.name)
-        name = f"{_AGAIN.sub('', metadata.name)}-r{int(again[1]) + 1 if again else 1}"
-        self.register(f"Pod/{metadata.namespace}/{name}", [life.work])
-        fresh = replace(metadata, name=name, uid="", resource_version="", creation_timestamp="")
-        spec = replace(life.pod.spec, node_name="")
-        self.api_server.at(
-            self.api_server.clock(),
-            partial(self._create, api.Pod(metadata=fresh, spec=spec, status=api.PodStatus(phase="Pending"))),
-            StepOrder.ARRIVAL,
-        )
+        first = life.work.first or metadata.name
+        fresh = replace(metadata, uid="", resource_version="", creation_timestamp="")
+        pod = api.Pod(metadata=fresh, spec=replace(life.pod.spec, node_name=""), status=api.PodStatus(phase="Pending"))
+        again = partial(self._create_again, pod, life.work._replace(first=first))
+        self.api_server.at(self.api_server.clock(), again, StepOrder.ARRIVAL)
 
-    def _create(self, pod: api.Pod) -> None:
-        self.api_server.put(pod)
+    def _create_again(self, pod: api.Pod, work: Work) -> None:
+        """Create a pod for the work of an interrupted one, with a number after the name of the first pod."""
+        metadata = pod.metadata
+        head, _, earlier = metadata.name.rpartition("-r")
+        names = (f"{work.first}-r{number}" for number in count(int(earlier) + 1 if head == work.first else 1))
+        name = next(name for name in names if self.api_server.get(api.Pod, name, metadata.namespace) is None)
+        self.register(f"Pod/{metadata.namespace}/{name}", [work])
+        self.api_server.put(replace(pod, metadata=replace(metadata, name=name)))
 
 
 def annotated_seconds(pod: api.Pod, jitter: Callable[[str], float]) -> float | None:

@@ -13,6 +13,11 @@ JOB_COLUMNS = (
     "outcome",
 )  # fmt: skip
 
+_JOB = "Job"
+_JobKey = tuple[bool, str, str]
+"""True, empty and the name of a Job, or False with workload and name of a pod. The name of a pod that is created again
+is free for pods of other workloads."""
+
 
 class _OpenJob:
     """A job that has not ended."""
@@ -39,23 +44,24 @@ class JobBook:
         """In the order of `table`: the requests of a pod of the job."""
         self._requests = requests
         self._start = start
-        self._open: dict[str, _OpenJob] = {}
+        self._open: dict[_JobKey, _OpenJob] = {}
 
     def pod_created(self, life: PodLife) -> None:
-        name = life.job
-        job = self._open.get(name)
+        key = _key(life)
+        job = self._open.get(key)
         if job is None:
-            job = self._open[name] = _OpenJob(life)
+            job = self._open[key] = _OpenJob(life)
         job.pods += 1
         job.present += 1
 
     def pod_running(self, life: PodLife) -> None:
-        job = self._open.get(life.job)
+        job = self._open.get(_key(life))
         if job is not None and job.started is None:
             job.started = life.running
 
     def pod_ended(self, life: PodLife) -> None:
-        job = self._open[life.job]
+        key = _key(life)
+        job = self._open[key]
         job.present -= 1
         if life.outcome == SUCCEEDED:
             job.ended = life.ended
@@ -65,16 +71,16 @@ class JobBook:
             job.ended = life.ended
         owner = controller_of(life.pod)
         again = owner is None and life.work.resubmit and life.outcome not in (SUCCEEDED, FAILED)
-        if not again and (owner is None or owner.kind != "Job"):
-            self._write(life.job, life.outcome)
+        if not again and (owner is None or owner.kind != _JOB):
+            self._write(key, life.outcome)
 
     def job_ended(self, name: str, outcome: str) -> None:
         """A Job is complete or has failed."""
-        if name in self._open:
-            self._write(name, outcome)
+        if (True, "", name) in self._open:
+            self._write((True, "", name), outcome)
 
-    def _write(self, name: str, outcome: str) -> None:
-        job = self._open.pop(name)
+    def _write(self, key: _JobKey, outcome: str) -> None:
+        job = self._open.pop(key)
         pod = job.life.pod
         self.requests.append(self._requests.of(pod).row)
         submitted, started = to_microseconds(job.submitted - self._start), job.started
@@ -82,7 +88,7 @@ class JobBook:
         jct = to_microseconds(job.ended - job.submitted) if done and job.ended is not None else None
         self.table.append(
             (
-                name, job.life.workload, job.life.tenant, pod.spec.priority or 0, job.pods,
+                key[2], job.life.workload, job.life.tenant, pod.spec.priority or 0, job.pods,
                 submitted, submitted if started == job.submitted else self._since_start(started),
                 self._since_start(job.ended), to_microseconds(job.work), jct,
                 None if jct is None or not job.work else round(jct / job.work, 6), outcome,
@@ -94,5 +100,12 @@ class JobBook:
 
     def close(self) -> None:
         """Write the jobs that have not ended; pods without an end are `service`."""
-        for name, job in list(self._open.items()):
-            self._write(name, "service" if job.life.work.seconds is None else "unfinished")
+        for key, job in list(self._open.items()):
+            self._write(key, "service" if job.life.work.seconds is None else "unfinished")
+
+
+def _key(life: PodLife) -> _JobKey:
+    owner = controller_of(life.pod)
+    if owner is not None and owner.kind == _JOB:
+        return True, "", life.job
+    return False, life.workload, life.job

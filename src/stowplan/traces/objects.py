@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from typing import Any
 
 from stowplan import api
@@ -13,6 +14,9 @@ JOB_LABEL = "stowplan.io/job"
 TENANT_LABEL = "stowplan.io/tenant"
 
 _MAX_NAME = 63
+_MEMBER_CHARS = 7
+"""Of the number of a gang's member, with its dash."""
+_DIGEST_BYTES = 4
 _DEFAULT_PODS = 110
 MAX_SHARED_SPECS = 4096
 """Different specs that are kept for the next pods with equal requests."""
@@ -47,9 +51,9 @@ class TraceObjects:
             labels[JOB_LABEL] = object_name(arrival.job)
         if arrival.tenant:
             labels[TENANT_LABEL] = object_name(arrival.tenant)
-        name = object_name(arrival.key)
+        name = object_name(arrival.key, _MAX_NAME if arrival.gang == 1 else _MAX_NAME - _MEMBER_CHARS)
         for member in range(arrival.gang):
-            full = name if arrival.gang == 1 else f"{name[: _MAX_NAME - 7]}-{member}"
+            full = name if arrival.gang == 1 else f"{name}-{member}"
             yield api.Pod(metadata=api.ObjectMeta(name=full, namespace=self._namespace, labels=labels), spec=spec)
 
     def _spec(self, arrival: Arrival) -> api.PodSpec:
@@ -90,6 +94,10 @@ def quantities(amounts: Mapping[str, int]) -> dict[str, api.Quantity]:
     }
 
 
-def object_name(text: str) -> str:
-    """The text as a name that Kubernetes accepts."""
-    return re.sub(r"[^a-z0-9-]+", "-", text.lower())[-_MAX_NAME:].strip("-") or "x"
+def object_name(text: str, most: int = _MAX_NAME) -> str:
+    """The text as a name that Kubernetes accepts. A longer one keeps its end, with a digest of the whole text."""
+    name = re.sub(r"[^a-z0-9-]+", "-", text.lower())
+    if len(name) > most:
+        digest = blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
+        name = f"{name[len(digest) + 1 - most :]}-{digest}"
+    return name.strip("-") or "x"

@@ -475,3 +475,22 @@ def test_classes_of_requests_are_bounded() -> None:
     free = {"cpu": np.array([4.0, 3.0])}
     assert classes.fragmentation(free)["cpu"] < 0.5
     assert classes.stranded("cpu", free) == 0
+
+
+def test_a_pod_and_a_job_of_one_name_are_two_jobs() -> None:
+    once = {"arrivals": {"at": [0]}, "duration": "5m"}
+    job = workload("Job", "same", parallelism=2, completions=2)
+    named = {**pod(), "metadata": {"name": "same"}}
+    result = run(load({**once, "name": "a", "template": named}, {**once, "name": "b", "template": job}))
+    assert [row[:2] for row in result.jobs.rows()] == [("default/same-1", "a"), ("default/same-1", "b")]
+    assert result.summary["unfinished"] == 0
+
+
+def test_a_name_that_is_free_while_its_pod_is_created_again() -> None:
+    named = {**pod(), "metadata": {"name": "same"}}
+    again = {"name": "a", "template": named, "arrivals": {"at": [0]}, "duration": "20m", "resubmit": True}
+    later = {"name": "b", "template": named, "arrivals": {"at": ["5m"]}, "duration": "5m"}
+    result = run(load(again, later, churn=[{"at": "1m", "delete": {"workload": "a", "count": 1}}]))
+    assert [(row[0], row[1], row[4]) for row in result.jobs.rows()] == [
+        ("default/same-1", "b", 1), ("default/same-1", "a", 2),
+    ]  # fmt: skip

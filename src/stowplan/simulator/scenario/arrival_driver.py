@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -16,11 +17,12 @@ from stowplan.simulator.job_completion import JobCompletion
 from stowplan.simulator.kubelet import Kubelet, PodLife, Work
 from stowplan.simulator.scenario.arrivals import ArrivalTime
 from stowplan.simulator.scenario.failures import PodFailures
+from stowplan.simulator.scenario.object_names import FreeNames, arriving_name
 from stowplan.simulator.scenario.workloads import CompiledWorkload, Json, as_gang
 from stowplan.simulator.streams import RandomStreams
 from stowplan.simulator.workloads.jobs import pods_at_once
 
-_PER_ARRIVAL = ("$n", "$at")
+_PER_ARRIVAL = ("$n", "$at", "${n}", "${at}")
 
 
 class ArrivalDriver:
@@ -48,9 +50,12 @@ class ArrivalDriver:
         self._jobs = jobs
         self._failures = failures
         self._start = start
+        self._names = FreeNames(kubelet.api_server)
         self._bases: dict[tuple[int, str, str], Any] = {}
         self._users: dict[str, int] = {}
-        """Users of a closed workload that wait for an object, by `namespace/name` of the Pod or Job."""
+        """Users of a closed workload that wait for an object, by `Pod/namespace/name` or `Job/namespace/name`."""
+        self._awaited: Counter[int] = Counter()
+        """Objects that each of these users waits for."""
         self._fixed = [not any(mark in _body(document) for mark in _PER_ARRIVAL) for document in workload.documents]
         self._deadlines = [_deadline(document) for document in workload.documents]
         self._batch_stream, self._duration_stream, self._startup_stream = (
@@ -76,7 +81,7 @@ class ArrivalDriver:
     def ended(self, life: PodLife) -> None:
         """A pod of a closed workload, or of another one, has ended."""
         if self._users and life.pod.metadata.owner_references == ():
-            self._user_done(f"{life.pod.metadata.namespace}/{life.pod.metadata.name}")
+            self._user_done(f"Pod/{life.pod.metadata.namespace}/{life.pod.metadata.name}")
 
     def job_ended(self, job: api.Job) -> None:
         if self.workload.gang:
@@ -84,11 +89,14 @@ class ArrivalDriver:
             if group is not None:
                 self._kubelet.api_server.delete(group)
         if self._users:
-            self._user_done(f"{job.metadata.namespace}/{job.metadata.name}")
+            self._user_done(f"Job/{job.metadata.namespace}/{job.metadata.name}")
 
     def _user_done(self, key: str) -> None:
         user = self._users.pop(key, None)
-        if user is not None:
+        if user is None:
+            return
+        self._awaited[user] -= 1
+        if not self._awaited[user]:
             self._think(user, self._kubelet.api_server.clock() - self._start)
 
     def _think(self, user: int, since: float) -> None:
@@ -127,19 +135,20 @@ class ArrivalDriver:
                 self._create(index, arrival, priority, tenant, user)
 
     def _create(self, index: int, arrival: ArrivalTime, priority: str, tenant: str, user: int | None) -> None:
-        item = self._item(index, arrival.time, priority, tenant)
+        also = (api.PodGroup,) if self.workload.gang else ()
+        item = self._names.named(self._item(index, arrival.time, priority, tenant), *also)
         metadata = item.metadata
         key = f"{metadata.namespace}/{metadata.name}"
         if isinstance(item, api.Pod):
             self._kubelet.register(f"Pod/{key}", [self._work(index, arrival, key)])
-            self._note_user(user, key)
+            self._note_user(user, f"Pod/{key}")
             self._controllers.create_pod(item)
             return
         if isinstance(item, api.Job):
             count = max(item.spec.completions or 1, pods_at_once(item))
             works = [self._work(index, arrival, f"{key}/{number}") for number in range(count)]
             self._kubelet.register(f"Job/{key}", works)
-            self._note_user(user, key)
+            self._note_user(user, f"Job/{key}")
             limit = self.workload.documents[index].get("spec", {}).get("backoffLimit")
             if isinstance(limit, int):
                 self._jobs.backoff_limits[key] = limit
@@ -151,6 +160,7 @@ class ArrivalDriver:
     def _note_user(self, user: int | None, key: str) -> None:
         if user is not None:
             self._users[key] = user
+            self._awaited[user] += 1
 
     def _item(self, index: int, at: float, priority: str, tenant: str) -> Any:
         """The admitted object; made once for all arrivals that differ by name only."""
@@ -162,8 +172,7 @@ class ArrivalDriver:
             named = {**document, "metadata": {**document["metadata"], "name": "base"}}
             base = self._admitted(self.workload.instance(named, 0, at, priority, tenant))
             self._bases[index, priority, tenant] = base
-        name = document["metadata"].get("name", "") or self.workload.name
-        name = name.replace("$n", str(self.number)) if "$n" in name else f"{name}-{self.number}"
+        name = arriving_name(document["metadata"].get("name", ""), self.workload.name, self.number, at)
         return replace(base, metadata=replace(base.metadata, name=name))
 
     def _admitted(self, item: Any) -> Any:

@@ -21,6 +21,7 @@ from stowplan.simulator.scenario.churn import CompiledChurn, compile_churn
 from stowplan.simulator.scenario.descheduling import CompiledDescheduler, compile_descheduler
 from stowplan.simulator.scenario.failures import CompiledFailure, compile_failure
 from stowplan.simulator.scenario.fields import time_at
+from stowplan.simulator.scenario.object_names import check_names
 from stowplan.simulator.scenario.pools import CompiledPool, compile_pool
 from stowplan.simulator.scenario.quantities import MAX_NUMBER
 from stowplan.simulator.scenario.schema import API_VERSION, KIND, ScenarioSpec
@@ -199,6 +200,7 @@ def _check_whole(scenario: LoadedScenario, problems: Problems) -> None:
         for index, name in enumerate(names):
             if name and counts[name] > 1:
                 problems.duplicate(f"$.{field}[{index}].name", name)
+    check_names(spec.workloads, scenario.workloads, problems)
     for name in ("grace", "ttl", "cycle"):
         time_at(getattr(spec, name), f"$.{name}", problems)
     if spec.record.every is not None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from stowplan import api
 from stowplan.config import KubeSchedulerConfiguration
 from stowplan.engine import Observer
+from stowplan.errors import InputError
 from stowplan.runtime import Registry
 from stowplan.simulator.api_server import StepOrder
 from stowplan.simulator.clock import to_microseconds
@@ -27,11 +28,12 @@ from stowplan.simulator.scenario.autoscaling import start_autoscaler
 from stowplan.simulator.scenario.churn import ChurnDriver
 from stowplan.simulator.scenario.descheduling import start_descheduler
 from stowplan.simulator.scenario.failures import FailureDriver, PodFailures, request_faults
+from stowplan.simulator.scenario.object_names import FreeNames
 from stowplan.simulator.scenario.priority_classes import check_priority_classes
 from stowplan.simulator.scenario.quantities import seconds_of
 from stowplan.simulator.scenario.reading import LoadedScenario, ReadFile, read_file
 from stowplan.simulator.scenario.trace_driver import TraceDriver
-from stowplan.simulator.scenario.workloads import CompiledWorkload
+from stowplan.simulator.scenario.workloads import FINITE, CompiledWorkload
 from stowplan.simulator.simulation import Simulation
 from stowplan.simulator.streams import RandomStreams
 from stowplan.traces import TraceLoader, TraceObjects
@@ -211,13 +213,22 @@ class ScenarioSimulation:
                 zones[zone] = zones.get(zone, 0) + 1
                 self.api_server.put(admission.admit(pool.node(number, zone)))
         if self.scenario.node_trace is not None:
-            objects = TraceObjects()
-            for node in self.scenario.node_trace.checked_nodes():
-                step = partial(self._put, admission.admit(objects.node(node)))
-                if node.time > 0:
-                    self._at(node.time, step, StepOrder.NODE)
-                else:
-                    step()
+            self._add_trace_nodes(self.scenario.node_trace)
+
+    def _add_trace_nodes(self, trace: TraceLoader) -> None:
+        objects, admission = TraceObjects(), self.simulation.controllers.admission
+        owners = {node.metadata.name: "" for node in self.api_server.all(api.Node)}
+        for node in trace.checked_nodes():
+            item = admission.admit(objects.node(node))
+            name = item.metadata.name
+            if owners.setdefault(name, node.name) != node.name:
+                other = owners[name] or "a pool or a manifest"
+                raise InputError(f"{trace.source}: node {node.name}: {other} has a node named {name} too")
+            step = partial(self._put, item)
+            if node.time > 0:
+                self._at(node.time, step, StepOrder.NODE)
+            else:
+                step()
 
     def _begin(self, workload: CompiledWorkload, driver: ArrivalDriver | TraceDriver) -> None:
         if workload.arrivals is not None or isinstance(driver, TraceDriver):
@@ -225,6 +236,9 @@ class ScenarioSimulation:
             return
         for document in workload.documents:
             item = self._admitted(workload.instance(document, 1, 0.0, "", ""))
+            if not document["metadata"].get("name"):
+                item = FreeNames(self.api_server).named(item)
+            self._check_free(workload, item)
             if workload.replicas is not None:
                 item = replace(item, spec=replace(item.spec, replicas=workload.replicas.first))
             stored = self.api_server.put(item) if not isinstance(item, api.Pod) else None
@@ -234,6 +248,14 @@ class ScenarioSimulation:
                 for time, count in workload.replicas.steps:
                     if time > 0:
                         self._at(time, partial(self._scale, stored, count))
+
+    def _check_free(self, workload: CompiledWorkload, item: Any) -> None:
+        """A Pod or Job must not replace one of the manifests; other objects are updates of those."""
+        kind, metadata = type(item), item.metadata
+        if kind in FINITE and self.api_server.get(kind, metadata.name, metadata.namespace) is not None:
+            index = self.scenario.workloads.index(workload)
+            text = f"{kind.__name__} {metadata.namespace}/{metadata.name}: an object of this name already exists"
+            raise InputError(f"{self.scenario.source}: $.workloads[{index}]: {text}")
 
     def _admitted(self, item: Any) -> Any:
         return self.simulation.controllers.admission.admit(item)

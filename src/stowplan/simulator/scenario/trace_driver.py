@@ -16,6 +16,7 @@ from stowplan.simulator.api_server import StepOrder
 from stowplan.simulator.clock import to_microseconds
 from stowplan.simulator.controllers import Controllers
 from stowplan.simulator.kubelet import TENANT, WORKLOAD, Kubelet, Work
+from stowplan.simulator.scenario.object_names import FreeNames
 from stowplan.simulator.scenario.workloads import CompiledWorkload
 from stowplan.simulator.streams import RandomStreams
 from stowplan.traces import Arrival, TraceLoader, TraceObjects, open_trace
@@ -57,6 +58,7 @@ class TraceDriver:
         self._controllers = controllers
         self._start = start
         self._objects = TraceObjects()
+        self._names = FreeNames(kubelet.api_server)
         self._specs: dict[int, tuple[api.PodSpec, api.PodSpec]] = {}
         """Admitted specs by the identity of the given one."""
         self._arrivals: Iterator[Arrival] = trace.selected()
@@ -78,7 +80,7 @@ class TraceDriver:
         seconds = arrival.duration
         if self.workload.duration is not None:
             seconds = self.workload.duration.draw(self._streams.of(self.workload.path, "duration"))
-        for pod in self._objects.pods(arrival):
+        for pod in map(self._names.named, self._objects.pods(arrival)):
             metadata = replace(pod.metadata, annotations={**pod.metadata.annotations, **notes})
             startup = self.workload.startup.draw(self._streams.of(self.workload.path, "startup"))
             work = Work(seconds, startup, self.workload.restart, resubmit=self.workload.resubmit)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from string import Template
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +19,7 @@ from stowplan.simulator.input.manifests import SIMULATED
 from stowplan.simulator.kubelet import TENANT, WORKLOAD, Restart
 from stowplan.simulator.scenario.arrivals import ArrivalProcess, compile_arrivals
 from stowplan.simulator.scenario.fields import check_object, required, time_at
+from stowplan.simulator.scenario.object_names import arriving_name, with_marks
 from stowplan.simulator.scenario.quantities import RandomQuantity, ScenarioQuantityError, quantity, weighted
 from stowplan.simulator.scenario.replicas import ReplicaSchedule, compile_load, compile_replicas
 from stowplan.simulator.scenario.schema import ChoiceSpec, ScenarioWorkloadSpec
@@ -30,7 +30,8 @@ _TENANT_LABEL = "tenant"
 _MAX_ZIPF = 100
 _OF_TRACES = ("arrivals", "replicas", "load", "priority", "tenant")
 """Fields of other workloads that a trace determines."""
-_FINITE = (api.Pod, api.Job)
+FINITE = (api.Pod, api.Job)
+"""Kinds whose pods may end."""
 
 
 class CompiledWorkload(NamedTuple):
@@ -55,13 +56,12 @@ class CompiledWorkload(NamedTuple):
 
     def instance(self, document: Json, number: int, at: float, priority: str, tenant: str) -> Any:
         """The object of the n-th arrival."""
-        text = Template(msgspec.json.encode(document).decode()).safe_substitute(n=number, at=f"{at:g}")
+        text = with_marks(msgspec.json.encode(document).decode(), number, at)
         found: Any = codec.decode(SIMULATED[document["kind"]].struct, text)
-        if found.metadata.name == document["metadata"].get("name", "") and self.arrivals is not None:
-            found = replace(
-                found, metadata=replace(found.metadata, name=f"{found.metadata.name or self.name}-{number}")
-            )
-        return self._marked(found, priority, tenant)
+        name = found.metadata.name or self.name
+        if self.arrivals is not None:
+            name = arriving_name(document["metadata"].get("name", ""), self.name, number, at)
+        return self._marked(replace(found, metadata=replace(found.metadata, name=name)), priority, tenant)
 
     def _marked(self, item: Any, priority: str, tenant: str) -> Any:
         """The object, its pod template with the annotations of the scenario, priority and tenant."""
@@ -126,7 +126,7 @@ def compile_workload(
         duration = quantity(spec.duration, f"{path}.duration", problems, folder=folder)
         if duration.is_constant and duration.mean < 0:
             problems.add(f"{path}.duration", "must be 0 or more")
-        if documents and not kinds & {kind.__name__ for kind in _FINITE}:
+        if documents and not kinds & {kind.__name__ for kind in FINITE}:
             problems.add(f"{path}.duration", f"pods of a {min(kinds)} do not end; a Pod or a Job is needed")
     if spec.gang and (arrivals is None or kinds != {"Job"}):
         problems.add(f"{path}.gang", "needs arrivals of Jobs")
@@ -175,7 +175,7 @@ def _objects(
             problems.add(where, f"kind {document.get('kind', '')!r} is not simulated")
             continue
         try:
-            text = Template(msgspec.json.encode(document).decode()).safe_substitute(n=1, at="0")
+            text = with_marks(msgspec.json.encode(document).decode(), 1, 0.0)
             item = codec.decode(kind.struct, text)
             check_object(kind, document, item, where, problems)
             yield {"metadata": {}, **document}, item

@@ -123,7 +123,7 @@ class WorkloadReconciler:
                     self.expand(created)
             elif refused is not None:
                 refused = refused._replace(pods=refused.pods + 1)
-            elif message := self._quotas.forbids(item):
+            elif message := self._exists(item) or self._quotas.forbids(item):
                 refused = NotCreated(item, 1, message)
             else:
                 # Admission runs once for each pod template, not for each pod.
@@ -132,6 +132,13 @@ class WorkloadReconciler:
                     self.not_created.pop(_owner_key(item), None)
         if refused is not None:
             self._note_refused(refused)
+
+    def _exists(self, pod: api.Pod) -> str:
+        """The API server's message if there is a pod of this name; empty if there is none."""
+        metadata = pod.metadata
+        if self._api_server.get(api.Pod, metadata.name, metadata.namespace) is None:
+            return ""
+        return f'pods "{metadata.name}" already exists'
 
     def _note_refused(self, refused: NotCreated) -> None:
         key = _owner_key(refused.pod)

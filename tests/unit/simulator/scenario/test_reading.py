@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +240,19 @@ def test_a_column_of_a_file_that_is_no_table(tmp_path: Path) -> None:
     scenario = document({**BATCH, "duration": {"empirical": {"file": "d.csv"}}})
     with pytest.raises(ConfigError, match=r"\$.workloads\[0\].duration.empirical.file: .*d.csv: field larger"):
         compile_scenario(scenario, "s.yaml", tmp_path)
+
+
+def test_names_that_are_given_twice() -> None:
+    named = {**pod(), "metadata": {"name": "same"}}
+    arriving = {**BATCH, "name": "c", "template": named}
+    found = problems({"name": "a", "template": named}, {"name": "b", "template": named}, arriving)
+    assert found == ["s.yaml: $.workloads[1].template.metadata.name: another object is Pod default/same"]
+
+
+def test_names_that_a_manifest_has_twice(tmp_path: Path) -> None:
+    text = json.dumps({**pod(), "metadata": {"name": "same"}})
+    (tmp_path / "two.yaml").write_text(f"{text}\n---\n{text}\n")
+    with pytest.raises(ConfigError) as caught:
+        compile_scenario(document({**BATCH, "template": {}, "manifest": "two.yaml"}), "s.yaml", tmp_path)
+    line = "s.yaml: $.workloads[0].manifest: two.yaml: $.metadata.name: another object is Pod default/same"
+    assert list(caught.value.problems) == [line]

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.simulator.scenario.scenarios import load, pod, pool, simulate, workload
+from tests.unit.simulator.scenario.scenarios import document, load, pod, pool, simulate, workload
 
 from stowplan import api
 from stowplan.errors import InputError
+from stowplan.simulator.scenario import compile_scenario
 
 
 def arrivals(name: str = "batch", at: tuple[Any, ...] = (0,), **fields: Any) -> dict[str, Any]:
@@ -212,3 +215,82 @@ def test_a_run_ends_when_the_pods_that_are_left_fit_nowhere() -> None:
 def test_time_of_the_scheduler() -> None:
     _, diary = simulate(load(arrivals(at=(0, 0, 0)), cycle="2s"))
     assert [time for time, _, _ in diary.of("bound")] == [0, 2, 4]
+
+
+def names_of(simulation: Any, kind: type[Any]) -> list[str]:
+    return [item.metadata.name for item in simulation.api_server.all(kind)]
+
+
+def test_workloads_with_equal_names_in_their_templates_lose_no_pods() -> None:
+    named = {**pod(), "metadata": {"name": "same"}}
+    workloads = [{**arrivals(name, at=(0, 60)), "template": named} for name in ("a", "b")]
+    simulation, diary = simulate(load(*workloads))
+    assert len(diary.of("created")) == len(diary.of("bound")) == 4
+    assert names_of(simulation, api.Pod) == ["same-1", "same-1-2", "same-2", "same-2-3"]
+    assert {life.workload for life in simulation.kubelet.lives.values()} == {"a", "b"}
+
+
+def test_jobs_of_workloads_with_equal_names_run_apart() -> None:
+    job = workload("Job", "same", "100m", parallelism=2, completions=2)
+    workloads = [
+        {**arrivals("a", duration="5m"), "template": job, "gang": True},
+        {**arrivals("b", duration="9m"), "template": job, "gang": True},
+    ]
+    simulation, diary = simulate(load(*workloads), until=1)
+    assert names_of(simulation, api.Job) == names_of(simulation, api.PodGroup) == ["same-1", "same-1-2"]
+    simulation.run_until(1000)
+    assert [time for time, _, _ in diary.of("succeeded")] == [300, 300, 540, 540]
+
+
+def test_a_name_is_given_again_when_its_pod_is_gone() -> None:
+    named = {**pod(), "metadata": {"name": "same"}}
+    workloads = [
+        {**arrivals("a", at=(0,), duration="1m"), "template": named},
+        {**arrivals("b", at=("2m",), duration="1m"), "template": named},
+    ]
+    _, diary = simulate(load(*workloads))
+    assert [name for _, _, name in diary.of("succeeded")] == ["same-1", "same-1"]
+
+
+def test_a_name_with_the_time_is_unique_within_a_batch() -> None:
+    named = {**pod("100m"), "metadata": {"name": "at-$at"}}
+    simulation, _ = simulate(load({**arrivals(), "template": named, "arrivals": {"at": [5], "batch": 3}}))
+    assert names_of(simulation, api.Pod) == ["at-5", "at-5-2", "at-5-3"]
+
+
+@pytest.mark.parametrize("mark", ["$n", "${n}"])
+def test_the_number_of_an_arrival_in_name_and_labels(mark: str) -> None:
+    named = {**pod("100m"), "metadata": {"name": f"x{mark}", "labels": {"number": mark}}}
+    simulation, _ = simulate(load({**arrivals(at=(0, 0)), "template": named}))
+    found = {item.metadata.name: item.metadata.labels["number"] for item in simulation.api_server.all(api.Pod)}
+    assert found == {"x1": "1", "x2": "2"}
+
+
+def test_workloads_without_names_get_those_of_the_scenario() -> None:
+    simulation, _ = simulate(load({"name": "a", "template": pod()}, {"name": "b", "template": pod()}))
+    assert names_of(simulation, api.Pod) == ["a", "b"]
+
+
+def test_a_pod_that_the_manifests_have_too_is_an_error(tmp_path: Path) -> None:
+    named = {**pod(), "metadata": {"name": "same"}}
+    (tmp_path / "base.yaml").write_text(json.dumps(named))
+    given = document({"name": "a", "template": named}, manifests=["base.yaml"])
+    with pytest.raises(InputError, match=r"^s.yaml: \$.workloads\[0\]: Pod default/same: .* already exists$"):
+        simulate(compile_scenario(given, "s.yaml", tmp_path))
+
+
+def test_pods_that_are_created_again_do_not_take_names_of_others() -> None:
+    """The second pod has the name that the first one would get after its eviction, without its own number."""
+    named = {**pod("100m"), "metadata": {"name": "x-r$n"}}
+    given = {**arrivals(at=(0, 0), duration="30m", resubmit=True), "template": named}
+    simulation, _ = simulate(load(given, churn=[{"at": "1m", "delete": {"workload": "batch", "count": 1}}]), until=90)
+    assert sorted(names_of(simulation, api.Pod)) == ["x-r1-r1", "x-r2"]
+    assert sorted(life.job for life in simulation.kubelet.lives.values()) == ["default/x-r1", "default/x-r2"]
+
+
+def test_a_user_waits_for_all_objects_of_an_arrival(tmp_path: Path) -> None:
+    pods = [{**pod("100m"), "metadata": {"name": name}} for name in ("a", "b")]
+    (tmp_path / "two.yaml").write_text("\n---\n".join(map(json.dumps, pods)))
+    closed = {"name": "c", "manifest": "two.yaml", "duration": "1m", "arrivals": {"closed": {"users": 1, "think": 60}}}
+    _, diary = simulate(compile_scenario(document(closed, until={"time": "9m30s"}), "s.yaml", tmp_path))
+    assert [time for time, _, _ in diary.of("created")] == [time for time in range(60, 541, 120) for _ in "ab"]

@@ -118,3 +118,10 @@ def test_nothing_is_noted_about_workloads_of_a_cluster() -> None:
     stage = preexisting("StatefulSet", its("web-0", kind="StatefulSet"))
     assert list(stage.controllers.notes()) == []
     assert list(SimulatedCluster(workload("StatefulSet", "web", replicas=3)).controllers.notes()) != []
+
+
+def test_a_pod_does_not_replace_the_one_of_a_workload() -> None:
+    stage = SimulatedCluster(node("n1"), workload("StatefulSet", "web", replicas=1, namespace="default"), pod("web-0"))
+    (refused,) = stage.controllers.not_created
+    assert (refused.pod.metadata.name, refused.message) == ("web-0", 'pods "web-0" already exists')
+    assert [owner.kind for owner in stage.pod("web-0").metadata.owner_references] == ["StatefulSet"]
