@@ -94,12 +94,17 @@ def compare(
 
     Exit status: 0 compared, 2 the input is invalid, 4 a rule of --fail-if does not hold.
     """
-    from stowplan.study.compare import FailRule, compare_results
+    from stowplan.study.compare import FailRule, check_baseline, compare_results
+    from stowplan.study.metric_names import MetricNames
 
     scenario = load(file)
     named = _named(configs)
     numbers = parse_seeds(seeds)
     parsed = [FailRule.parse(rule) for rule in rules]
+    known = MetricNames(scenario)
+    known.check(metrics, "--metric")
+    known.check([rule.metric for rule in parsed], "--fail-if")
+    check_baseline(baseline or next(iter(named)), named)
     settings = _settings(scenario, named, plugins)
     results = _run(scenario, settings, numbers)
     comparison = compare_results(results, baseline or next(iter(named)), metrics, [rule.metric for rule in parsed])

@@ -17,7 +17,7 @@ from stowplan.cli.streams import aligned
 from stowplan.errors import InputError, os_error_text
 from stowplan.study.plots import check_plot_file, write_plot
 from stowplan.study.sweep import SweepResults, dask_executor, load_study, process_executor, sweep
-from stowplan.study.sweep.pareto_plot import pareto_svg
+from stowplan.study.sweep.pareto_plot import check_plottable, pareto_svg
 from stowplan.study.sweep.search import search
 
 _RESULTS_FILE = "sweep.json"
@@ -82,6 +82,7 @@ def sweep_command(
     study = load_study(study_file)
     if plot is not None:
         check_plot_file(plot)
+        check_plottable(study)
     folder = out or Path(f"{study.name}-results")
     run = search if isinstance(study.spec.search, dict) and "optuna" in study.spec.search else sweep
     progress = Progress()

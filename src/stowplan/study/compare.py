@@ -7,7 +7,7 @@ several configurations the verdicts use Holm's correction of the bootstrap p-val
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -94,6 +94,13 @@ class RunComparison:
         return [self.baseline, *(name for name in self.results if name != self.baseline)]
 
 
+def check_baseline(baseline: str, variants: Iterable[str]) -> None:
+    """Raises InputError if none of the configurations has this name."""
+    names = list(variants)
+    if baseline not in names:
+        raise InputError(f"--baseline {baseline}: no such configuration; there are {', '.join(names)}")
+
+
 def compare_results(
     results: Mapping[str, Sequence[RunResult]], baseline: str, metrics: Sequence[str] = (), also: Sequence[str] = ()
 ) -> RunComparison:
@@ -102,8 +109,7 @@ def compare_results(
     `metrics` are those to compare, by default the usual ones that are not 0, and `also` are further ones. A metric may
     have a group: `wait.p95 workload=web`.
     """
-    if baseline not in results:
-        raise InputError(f"--baseline {baseline}: no such configuration; there are {', '.join(results)}")
+    check_baseline(baseline, results)
     seeds = tuple(each.seed for each in results[baseline])
     if any(tuple(each.seed for each in runs) != seeds for runs in results.values()):
         raise InputError("all configurations need runs with the same seeds")

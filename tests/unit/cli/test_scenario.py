@@ -181,6 +181,30 @@ def test_unusable_comparisons(folder: Path, args: tuple[str, ...], line: str) ->
     assert line in found.stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        (("--metric", "wait.p955"), '--metric: unknown metric wait.p955 (did you mean "wait.p95"?)'),
+        (("--fail-if", "wait.p955 worse 5%"),
+         '--fail-if: unknown metric wait.p955 (did you mean "wait.p95"?)'),
+        (("--metric", "wait.p95 workload=webb"),
+         '--metric: unknown metric wait.p95 workload=webb: no workload is named "webb"'),
+        (("--baseline", "c"), "--baseline c: no such configuration; there are a, b"),
+    ],
+)  # fmt: skip
+def test_comparisons_of_something_unknown_are_refused_before_the_first_run(
+    folder: Path, option: tuple[str, ...], line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_run(*_: object) -> RunResult:
+        raise AssertionError("a run was begun")
+
+    monkeypatch.setattr("stowplan.study.run", no_run)
+    found = call("compare", "s.yaml", "--config", "a=a.yaml", "--config", "b=b.yaml", *option)
+    assert found.exit_code == 2, found.exception
+    assert found.stderr.startswith(f"stowplan: {line}")
+    assert found.stderr.count("\n") == 1
+
+
 def test_a_scenario_runs_as_with_simulate(folder: Path) -> None:
     found = call("scenario", "run", "s.yaml", "--seed", "3", "--config", "b.yaml", "-o", "json", "--out", "r")
     simulated = call("simulate", "-f", "s.yaml", "--seed", "3", "--config", "b.yaml", "-o", "json")

@@ -287,8 +287,8 @@ def test_front_table_and_plot(tmp_path: Path) -> None:
     assert "<script" not in svg
     with pytest.raises(InputError, match="needs two metrics"):
         pareto_svg(sweep(study(minimise=["near"]), tmp_path))
-    with pytest.raises(InputError, match="unknown metric nea"):
-        sweep(study(minimise=["nea"]), tmp_path).by_variation()
+    with pytest.raises(StowplanError, match=r"study: \$.minimise\[0\]: no run has the metric further$"):
+        sweep(study(minimise=["further"]), tmp_path).by_variation()
 
 
 def test_random_search_takes_some_combinations_without_repetition() -> None:
@@ -419,6 +419,41 @@ def test_an_invalid_configuration_is_one_line_before_the_first_run(tmp_path: Pat
     config.write_text(json.dumps({**kind, "profilez": []}))
     assert CliRunner().invoke(cli, command).stderr.startswith(f"stowplan: {config}: $.profilez: unknown field")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("further", [{}, {"search": {"optuna": 2}}], ids=["grid", "optuna"])
+def test_a_misspelt_metric_is_one_line_before_the_first_run(further: dict[str, Any], tmp_path: Path) -> None:
+    if further:
+        pytest.importorskip("optuna")
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    study, out = tmp_path / "study.yaml", tmp_path / "out"
+    fields = {"scenario": "s.yaml", "vary": {"seed": [1]}, "minimise": ["jct.mean"], "maximise": ["wait.p955"]}
+    study.write_text(json.dumps({**HEAD, **fields, **further}))
+    found = CliRunner().invoke(cli, ["sweep", str(study), "--out", str(out)])
+    text = '$.maximise[0]: unknown metric wait.p955 (did you mean "wait.p95"?)'
+    assert (found.exit_code, found.stderr) == (2, f"stowplan: {study}: {text}\n")
+    assert not out.exists()
+
+
+def test_a_misspelt_metric_of_a_function_is_found_after_one_run(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    given = study(parameters={"x": 0, "notes": str(notes), "bad": 0}, maximise=["nearr"])
+    for _ in range(2):
+        with pytest.raises(StowplanError) as raised:
+            sweep(given, tmp_path / "out")
+        text = '$.maximise[0]: the first run has no metric nearr (did you mean "near"?)'
+        assert str(raised.value) == f"study: {text}"
+    assert len(list(notes.glob("1-*"))) == 1
+    assert len(list(notes.glob("[35]-*"))) == 0
+
+
+def test_a_plot_of_one_metric_is_refused_before_the_first_run(tmp_path: Path) -> None:
+    study, out = tmp_path / "study.json", tmp_path / "out"
+    study.write_text(json.dumps({**HEAD, "runner": RUNNER, "parameters": {"x": 1}, "minimise": ["near"]}))
+    found = CliRunner().invoke(cli, ["sweep", str(study), "--out", str(out), "--plot", str(tmp_path / "p.svg")])
+    assert found.stderr == f"stowplan: {study}: a plot needs two metrics in minimise and maximise\n"
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

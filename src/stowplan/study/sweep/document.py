@@ -6,7 +6,7 @@ import copy
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,6 +110,16 @@ class Study(NamedTuple):
     def objectives(self) -> list[tuple[str, int]]:
         """Metrics with 1 (smaller is better) or -1 (larger is better)."""
         return [*((name, 1) for name in self.spec.minimise), *((name, -1) for name in self.spec.maximise)]
+
+    def check_objectives(self, problem_of: Callable[[str], str]) -> None:
+        """Raises ConfigError with a line for each metric of which the function returns a problem."""
+        problems = Problems()
+        for field in ("minimise", "maximise"):
+            for index, metric in enumerate(getattr(self.spec, field)):
+                if problem := problem_of(metric):
+                    problems.add(f"$.{field}[{index}]", problem)
+        if problems.errors:
+            raise InvalidConfigurationError(self.source, problems.errors)
 
 
 def load_study(source: str) -> Study:

@@ -8,18 +8,23 @@ from html import escape
 from stowplan.errors import InputError
 from stowplan.study.plots import FONT_FAMILIES
 from stowplan.study.svg import number_text, ticks
+from stowplan.study.sweep.document import Study
 from stowplan.study.sweep.results import SweepResults, VariationResult
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 420, 64
 
 
+def check_plottable(study: Study) -> None:
+    """Raises InputError for a study with less than two objectives."""
+    if len(study.objectives) < 2:
+        raise InputError(f"{study.source}: a plot needs two metrics in minimise and maximise")
+
+
 def pareto_svg(results: SweepResults) -> str:
     """An SVG of the first two objectives, without scripts or outside files. Points of the front are joined
     and named."""
-    objectives = results.objectives()
-    if len(objectives) < 2:
-        raise InputError(f"{results.study.source}: a plot needs two metrics in minimise and maximise")
-    (x, _), (y, _) = objectives[:2]
+    check_plottable(results.study)
+    (x, _), (y, _) = results.objectives()[:2]
     points = [each for each in results.by_variation() if x in each.means and y in each.means]
     if not points:
         raise InputError(f"{results.study.source}: no runs to plot")

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from stowplan.config.strict_decoding import suggestion
-from stowplan.errors import InputError
 from stowplan.study.sweep.document import Study, Variation
 from stowplan.study.sweep.run_task import SweepRow
 
@@ -55,11 +54,12 @@ class SweepResults:
         return self._with_front(found)
 
     def objectives(self) -> list[tuple[str, int]]:
-        """The study's objectives; raises InputError for a metric that no run has."""
+        """The study's objectives; raises ConfigError for a metric that no run has."""
         known = self.metrics()
-        for name, _ in self.study.objectives:
-            if known and name not in known:
-                raise InputError(f"{self.study.source}: unknown metric {name}{suggestion(name, known)}")
+        if known:
+            self.study.check_objectives(
+                lambda name: "" if name in known else f"no run has the metric {name}{suggestion(name, known)}"
+            )
         return self.study.objectives
 
     def _with_front(self, found: list[VariationResult]) -> list[VariationResult]:

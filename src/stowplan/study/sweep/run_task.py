@@ -97,6 +97,16 @@ def find_runner(runner: str) -> Callable[[dict[str, Any], LoadPlugins | None], M
     return lambda parameters, load_plugins: found(parameters, load_plugins) if takes_plugins else found(parameters)
 
 
+def results_folder(folder: str | Path) -> Path:
+    """The folder of a sweep's results, made if it is not there. Raises InputError."""
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"{place}: {os_error_text(problem)}") from problem
+    return place
+
+
 def write_row(row: SweepRow, folder: Path) -> None:
     path = folder / f"{row.name}.json"
     draft = folder / f".{row.name}.{os.getpid()}"

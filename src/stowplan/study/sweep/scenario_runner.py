@@ -14,6 +14,7 @@ from stowplan.config import read as read_config
 from stowplan.config.text import parse
 from stowplan.simulator.scenario import LoadedScenario, compile_scenario
 from stowplan.simulator.scenario.reading import read_file
+from stowplan.study.metric_names import MetricNames
 from stowplan.study.run import RunSettings, run
 from stowplan.study.sweep.document import Study, Variation, altered
 from stowplan.study.sweep.input_files import InputFiles
@@ -27,7 +28,8 @@ _NO_CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSched
 
 
 class ScenarioTasks:
-    """Makes tasks of a study's scenario. Every variation is checked when its task is made."""
+    """Makes tasks of a study's scenario. The metrics to compare are checked at once, every variation when its task is
+    made."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -35,7 +37,10 @@ class ScenarioTasks:
         self._files = InputFiles()
         self._checked_configs: set[bytes] = set()
         self._document = _document(self._source)
-        self.first_seed = self._compiled(self._document).spec.seed
+        scenario = self._compiled(self._document)
+        self.first_seed = scenario.spec.seed
+        varied = msgspec.json.encode(study.spec.vary).decode()
+        study.check_objectives(MetricNames(scenario, varied).problem)
 
     def task(self, variation: Variation, seed: int) -> RunTask:
         document, spec = altered(self._document), self._study.spec

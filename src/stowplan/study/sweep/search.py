@@ -12,7 +12,7 @@ from typing import Any
 from stowplan.errors import InputError
 from stowplan.study.sweep.document import Study, Variation
 from stowplan.study.sweep.results import SweepResults
-from stowplan.study.sweep.run_task import LoadPlugins, SweepRow, read_row
+from stowplan.study.sweep.run_task import LoadPlugins, SweepRow, read_row, results_folder
 from stowplan.study.sweep.sweep import Progress, TaskMaker, run_tasks
 
 
@@ -31,9 +31,8 @@ def search(
     except ImportError:
         raise InputError("optuna is not installed: pip install 'stowplan[optuna]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
     maker, rows = TaskMaker(study), dict[str, SweepRow]()
+    place = results_folder(folder)
     trials = study.spec.search["optuna"] if isinstance(study.spec.search, dict) else 1
     directions = ["minimize" if sign > 0 else "maximize" for _, sign in study.objectives]
     made = optuna.create_study(directions=directions, sampler=optuna.samplers.TPESampler(seed=0))
@@ -47,20 +46,14 @@ def search(
             row.name: row for row in run_tasks([t for t in tasks if t.name not in rows], place, executor, load_plugins)
         }
         results = [rows[task.name] for task in tasks]
-        if any(row.error for row in results):
+        objectives = SweepResults(study, list(rows.values())).objectives()
+        if any(name not in row.metrics for row in results for name, _ in objectives):
             made.tell(trial, state=optuna.trial.TrialState.FAIL)
         else:
-            made.tell(trial, [_mean(study, results, name) for name, _ in study.objectives])
+            made.tell(trial, [fmean(row.metrics[name] for row in results) for name, _ in objectives])
         progress(number + 1, trials)
     return SweepResults(study, list(rows.values()))
 
 
 def _choice(trial: Any, path: str, values: list[Any]) -> Any:
     return json.loads(trial.suggest_categorical(path, [json.dumps(value) for value in values]))
-
-
-def _mean(study: Study, rows: list[SweepRow], metric: str) -> float:
-    missing = [row for row in rows if metric not in row.metrics]
-    if missing:
-        raise InputError(f"{study.source}: no metric {metric}")
-    return fmean(row.metrics[metric] for row in rows)

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from itertools import chain
 from pathlib import Path
 
 from msgspec.json import encode
 
-from stowplan.errors import InputError, StowplanError, os_error_text
+from stowplan.config.strict_decoding import suggestion
+from stowplan.errors import StowplanError
 from stowplan.study.sweep.document import Study, Variation, altered, pairs
 from stowplan.study.sweep.executors import BatchExecutor
 from stowplan.study.sweep.input_files import InputFiles
 from stowplan.study.sweep.paths import set_path
 from stowplan.study.sweep.results import SweepResults
-from stowplan.study.sweep.run_task import LoadPlugins, RunTask, SweepRow, execute, execute_batch, make_task, read_row
+from stowplan.study.sweep.run_task import (
+    LoadPlugins,
+    RunTask,
+    SweepRow,
+    execute,
+    execute_batch,
+    make_task,
+    read_row,
+    results_folder,
+)
 from stowplan.study.sweep.scenario_runner import ScenarioTasks
 
 Progress = Callable[[int, int], None]
@@ -61,11 +72,7 @@ def sweep(
     """
     made = TaskMaker(study).tasks()
     tasks = {task.name: task for task in made}
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise InputError(f"{place}: {os_error_text(problem)}") from problem
+    place = results_folder(folder)
     rows: dict[str, SweepRow] = {}
     for name in tasks:
         row = read_row(place / f"{name}.json")
@@ -73,10 +80,27 @@ def sweep(
             rows[name] = row
     progress(len(rows), len(tasks))
     missing = [task for name, task in tasks.items() if name not in rows]
-    for row in run_tasks(missing, place, executor, load_plugins):
+    finished = list(rows.values())
+    for row in _first_checked(study, chain(finished, run_tasks(missing, place, executor, load_plugins))):
         rows[row.name] = row
         progress(len(rows), len(tasks))
     return SweepResults(study, [rows[name] for name in tasks])
+
+
+def _first_checked(study: Study, rows: Iterable[SweepRow]) -> Iterator[SweepRow]:
+    """The rows. Raises ConfigError if the first one without an error shows that a metric is misspelt: which metrics a
+    function returns is not known before. A metric without a value may be left out, so only a similar name shows it."""
+
+    def problem(metric: str) -> str:
+        similar = "" if metric in row.metrics else suggestion(metric, row.metrics)
+        return f"the first run has no metric {metric}{similar}" if similar else ""
+
+    unchecked = bool(study.spec.runner)
+    for row in rows:
+        if unchecked and not row.error:
+            study.check_objectives(problem)
+            unchecked = False
+        yield row
 
 
 def run_tasks(
