@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -530,6 +531,41 @@ def test_a_changed_runner_repeats_its_runs(tmp_path: Path, monkeypatch: pytest.M
     for number in (1, 1, 2):
         (tmp_path / "own_runner.py").write_text(f"def run(parameters):\n    return {{'x': {number}}}\n")
         given = read_study(json.dumps({**HEAD, "runner": "own_runner:run", "minimise": ["x"]}).encode())
+        names.append([task.name for task in TaskMaker(given).tasks()])
+    assert names[0] == names[1] != names[2]
+
+
+@pytest.mark.parametrize("part", ["plugin", "scenario's plugin", "loader", "package", "installed", "runner"])
+def test_a_changed_module_repeats_the_runs_that_it_determines(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plugins, loaders and functions in modules count as those in files do; of a package, all of its modules."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = "own_" + part.replace(" ", "_").replace("'", "")
+    module, file = tmp_path / name, "inner.py" if part == "package" else "rules.py"
+    module.mkdir()
+    (module / "__init__.py").touch()
+    document = yaml.safe_load(SCENARIO)
+    fields: dict[str, Any] = {"scenario": "scenario.yaml", "minimise": ["jobs"]}
+    if part == "plugin":
+        fields["plugins"] = [f"{name}.rules:Own"]
+    elif part == "package":
+        fields["vary"] = {"plugins": [[f"{name}:Own"]]}
+    elif part == "installed":
+        entry = EntryPoint("Own", f"{name}.rules:Own", "stowplan.plugins")
+        monkeypatch.setattr("stowplan.study.sweep.input_files.entry_points", lambda group: [entry])
+    elif part == "runner":
+        fields = {"runner": f"{name}.rules:run"}
+    elif part == "loader":
+        (tmp_path / "trace").write_text("")
+        document["workloads"] = [{"name": "batch", "trace": {"loader": f"{name}.rules:Own", "path": "trace"}}]
+    else:
+        document["plugins"] = [f"{name}.rules:Own"]
+    names = []
+    for number in (1, 1, 2):
+        (module / file).write_text(LOADER + f"NUMBER = {number}\n")
+        (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(document))
+        given = read_study(json.dumps({**HEAD, **fields}).encode(), str(tmp_path / "study.yaml"))
         names.append([task.name for task in TaskMaker(given).tasks()])
     assert names[0] == names[1] != names[2]
 

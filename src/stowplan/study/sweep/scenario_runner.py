@@ -35,6 +35,7 @@ class ScenarioTasks:
         self._study = study
         self._source = str(study.folder / study.spec.scenario)
         self._files = InputFiles()
+        self._installed = self._files.of_installed()
         self._checked_configs: set[bytes] = set()
         self._document = _document(self._source)
         scenario = self._compiled(self._document)
@@ -63,6 +64,7 @@ class ScenarioTasks:
         if not plugins:
             self._check_config(config, f"{origin}{_CONFIG}")
         files = self._files.of_scenario(document, Path(self._source).parent) | self._files.of_plugins(plugins)
+        files |= self._installed
         parameters = {"source": self._source, "document": document, "config": config, "plugins": plugins}
         return make_task(RUNNER, parameters, variation.values, seed, msgspec.json.encode(files, order="sorted"))
 

@@ -42,7 +42,7 @@ class TaskMaker:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._scenario = ScenarioTasks(study) if study.spec.scenario else None
-        self._code = encode(InputFiles().of_runner(study.spec.runner)) if study.spec.runner else b""
+        self._code = encode(InputFiles().of_class(study.spec.runner)) if study.spec.runner else b""
         self.first_seed = self._scenario.first_seed if self._scenario is not None else 0
 
     def tasks(self) -> list[RunTask]:
