@@ -12,7 +12,6 @@ import click
 
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import STDIN, aligned, peek, read, shown
-from stowplan.errors import InputError
 
 if TYPE_CHECKING:
     from stowplan.runtime import Factory
@@ -61,13 +60,14 @@ def run_file(
 ) -> None:
     """Run a scenario and print its result; exits with 4 if an expectation does not hold."""
     from stowplan.study import RunSettings, run
+    from stowplan.study.files import results_folder
 
     if output not in OUTPUTS:
         raise click.UsageError(f"-o {output} cannot be used with a Scenario.")
     scenario = load(file)
     registered = plugins_of(scenario, plugins)
-    if out and Path(out).exists() and not Path(out).is_dir():
-        raise InputError(f"{out}: not a folder")
+    if out:
+        results_folder(out)
     with Progress() as progress:
         horizon = scenario.horizon.time
         progress.start("simulating", total=None if horizon == float("inf") else round(horizon))

@@ -15,6 +15,7 @@ from stowplan.cli.plugins import load_plugins
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import aligned
 from stowplan.errors import InputError, os_error_text
+from stowplan.study.files import write_whole
 from stowplan.study.plots import check_plot_file, write_plot
 from stowplan.study.sweep import SweepResults, dask_executor, load_study, process_executor, sweep
 from stowplan.study.sweep.pareto_plot import check_plottable, pareto_svg
@@ -80,10 +81,10 @@ def sweep_command(
     Exit status: 0 all runs have results, 1 some failed, 2 the study cannot be used, 130 interrupted.
     """
     study = load_study(study_file)
-    if plot is not None:
-        check_plot_file(plot)
-        check_plottable(study)
     folder = out or Path(f"{study.name}-results")
+    if plot is not None:
+        check_plot_file(plot, folder)
+        check_plottable(study)
     run = search if isinstance(study.spec.search, dict) and "optuna" in study.spec.search else sweep
     progress = Progress()
     with _executor(jobs, dask) as executor, progress:
@@ -107,9 +108,8 @@ def sweep_command(
 
 def _write(file: Path, content: bytes) -> None:
     try:
-        file.write_bytes(content)
+        write_whole(file, content)
     except OSError as problem:
-        file.unlink(missing_ok=True)
         raise InputError(f"{file}: {os_error_text(problem)}; the runs are complete: run the sweep again") from problem
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import importlib
 import io
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,15 @@ import msgspec
 import numpy as np
 
 from stowplan._version import __version__
-from stowplan.errors import InputError
+from stowplan.errors import InputError, os_error_text
 from stowplan.study.metric_value import MetricValue
 from stowplan.study.result import CheckedExpectation, RunResult
 from stowplan.study.table import ResultTable
 
 RUN_FILE = "run.json"
 _MAX_ROW_GROUP_ROWS = 2**17
+_INCOMPLETE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors in the middle of a file; others arise before it is changed."""
 SUMMARY_COLUMNS = ("metric", "key", "value", "unit")
 
 
@@ -49,6 +53,30 @@ def _plain(value: MetricValue) -> dict[str, Any]:
     return {"metric": value.metric, "key": value.key, "value": number, "unit": value.unit}
 
 
+def results_folder(folder: str | Path) -> Path:
+    """A folder for results, made if it is not there. Raises InputError if it cannot be made or written to."""
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        if not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except FileExistsError as error:
+        raise InputError(f"{place}: not a folder") from error
+    except OSError as error:
+        raise InputError(f"{place}: {os_error_text(error)}") from error
+    return place
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file. Raises OSError; a full disk leaves no incomplete file."""
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        if error.errno in _INCOMPLETE and file.is_file():
+            file.unlink()
+        raise
+
+
 def save(result: RunResult, folder: Path) -> Path:
     """Write all files of a result. `run.json` is last, so a folder without it is not complete."""
     summary = ResultTable("summary", SUMMARY_COLUMNS)
@@ -62,7 +90,7 @@ def save(result: RunResult, folder: Path) -> Path:
         text = msgspec.json.format(msgspec.json.encode(run_document(result)), indent=1)
         (folder / RUN_FILE).write_bytes(text + b"\n")
     except OSError as error:
-        raise InputError(f"{folder}: {error.strerror or error}; the results there are not complete") from error
+        raise InputError(f"{folder}: {os_error_text(error)}; the results there are not complete") from error
     return folder
 
 
@@ -76,7 +104,7 @@ def load_summary(folder: Path) -> tuple[dict[str, Any], list[MetricValue]]:
             for each in document["summary"]
         ]
     except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
+        raise InputError(f"{file}: {os_error_text(error)}") from error
     except (msgspec.DecodeError, LookupError, TypeError) as error:
         raise InputError(f"{file}: not a result of a run") from error
     return document, rows

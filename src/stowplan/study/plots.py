@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 from pathlib import Path
 
 from stowplan.errors import InputError, os_error_text
+from stowplan.study.files import write_whole
 
 SVG_SUFFIX, PNG_SUFFIX = ".svg", ".png"
 _PNG_ZOOM = 2.0
@@ -20,10 +23,13 @@ _STYLE = (
 _SVG_TAG = "<svg "
 
 
-def check_plot_file(file: Path) -> None:
-    """Raises InputError for a file whose name ends in another way than .svg or .png, and for .png without the extra."""
+def check_plot_file(file: Path, made: Path | None = None) -> None:
+    """Raises InputError for a file whose name ends in another way than .svg or .png, for .png without the extra, and
+    if its folder does not exist and is not the one that is made for results."""
     if file.suffix not in (SVG_SUFFIX, PNG_SUFFIX):
         raise InputError(f"{file}: the name of a plot ends in {SVG_SUFFIX} or {PNG_SUFFIX}")
+    if file.parent != made and not file.parent.is_dir():
+        raise InputError(f"{file}: {os.strerror(errno.ENOENT)}")
     if file.suffix == PNG_SUFFIX:
         try:
             importlib.import_module("resvg_py")
@@ -32,13 +38,13 @@ def check_plot_file(file: Path) -> None:
 
 
 def write_plot(svg: str, file: Path) -> None:
-    """Write an SVG as it is, or as PNG on white, by the end of the file's name."""
+    """Write an SVG as it is, or as PNG on white, by the end of the file's name. Raises InputError."""
     check_plot_file(file)
     content = svg.encode()
     if file.suffix == PNG_SUFFIX:
         content = bytes(importlib.import_module("resvg_py").svg_to_bytes(svg, background="#ffffff", zoom=_PNG_ZOOM))
     try:
-        file.write_bytes(content)
+        write_whole(file, content)
     except OSError as problem:
         raise InputError(f"{file}: {os_error_text(problem)}") from problem
 

@@ -240,6 +240,18 @@ def test_the_metrics_are_printed_if_the_tables_cannot_be_written(folder: Path, m
     assert "utilisation.cpu" in found.stdout
 
 
+def test_a_folder_for_results_is_made_before_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_run(*_: object) -> RunResult:
+        raise AssertionError("a run was begun")
+
+    monkeypatch.setattr("stowplan.study.run", no_run)
+    for out, problem in (("s.yaml", "not a folder"), ("s.yaml/r", "Not a directory")):
+        found = call("scenario", "run", "s.yaml", "--out", out)
+        assert (found.exit_code, found.stderr) == (2, f"stowplan: {out}: {problem}\n"), found.exception
+    monkeypatch.setattr("os.access", lambda *_, **__: False)
+    assert call("scenario", "run", "s.yaml", "--out", "r").stderr == "stowplan: r: Permission denied\n"
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_scenario_in_json_is_recognised(folder: Path, indent: int | None) -> None:
     document = yaml.safe_load((folder / "s.yaml").read_text())

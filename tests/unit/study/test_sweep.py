@@ -587,6 +587,64 @@ def test_results_that_cannot_be_written_are_one_line(tmp_path: Path, monkeypatch
     assert not place.exists()
 
 
+@pytest.mark.parametrize("further", [{}, {"search": {"optuna": 2}}], ids=["grid", "optuna"])
+def test_a_folder_that_cannot_be_made_is_one_line(further: dict[str, Any], tmp_path: Path) -> None:
+    if further:
+        pytest.importorskip("optuna")
+    fields = {"runner": RUNNER, "parameters": {"x": 1}, "vary": {"x": [1]}, "minimise": ["near"], **further}
+    (tmp_path / "study.json").write_text(json.dumps({**HEAD, **fields}))
+    (tmp_path / "file").touch()
+    for out, problem in (("file", "not a folder"), ("file/inner", "Not a directory")):
+        found = CliRunner().invoke(cli, ["sweep", str(tmp_path / "study.json"), "--out", str(tmp_path / out)])
+        assert found.exit_code == 2, found.exception
+        assert found.stderr.splitlines()[-1].endswith((f"stowplan: {tmp_path / out}: {problem}", "is a file."))
+
+
+def test_a_folder_without_permission_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_, **__: False)
+    with pytest.raises(InputError, match=f"^{tmp_path}: Permission denied$"):
+        sweep(study(), tmp_path)
+
+
+def test_runs_before_a_full_disk_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, content: bytes) -> int:
+        if b'"seed":3' in content:
+            self.touch()
+            raise OSError(28, "No space left on device")
+        return write_bytes(self, content)
+
+    write_bytes = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", full)
+    given = study(vary={}, seeds=5)
+    text = "No space left on device; finished runs are kept: run the sweep again$"
+    with pytest.raises(InputError, match=text):
+        sweep(given, tmp_path)
+    assert all(path.suffix == ".json" for path in tmp_path.iterdir())
+    assert len(list(tmp_path.iterdir())) >= 3
+    monkeypatch.undo()
+    assert len(sweep(given, tmp_path).rows) == 5
+
+
+def test_results_that_are_in_the_way_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "study.json").write_text(json.dumps({**HEAD, "runner": RUNNER, "parameters": {"x": 1}}))
+    (tmp_path / "r" / "sweep.json").mkdir(parents=True)
+    found = CliRunner().invoke(cli, ["sweep", str(tmp_path / "study.json"), "--out", str(tmp_path / "r")])
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.exception
+    assert "sweep.json: Is a directory; the runs are complete" in found.stderr
+
+
+def test_a_plot_without_a_folder_is_refused_before_the_first_run(tmp_path: Path) -> None:
+    (tmp_path / "study.json").write_text(
+        json.dumps({**HEAD, "runner": RUNNER, "parameters": {"x": 1}, "minimise": ["near", "far"]})
+    )
+    command = ["sweep", str(tmp_path / "study.json"), "--out", str(tmp_path / "out")]
+    plot = tmp_path / "none" / "p.svg"
+    found = CliRunner().invoke(cli, [*command, f"--plot={plot}"])
+    assert found.stderr == f"stowplan: {plot}: No such file or directory\n"
+    assert not (tmp_path / "out").exists()
+    assert CliRunner().invoke(cli, [*command, f"--plot={tmp_path / 'out' / 'p.svg'}"]).exit_code == 0
+
+
 def test_workers_of_a_local_dask_cluster_print_nothing(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     (tmp_path / "study.json").write_text(json.dumps({**HEAD, "runner": RUNNER, "parameters": {"x": 1}, "seeds": 4}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
 from inspect import signature
@@ -97,16 +98,6 @@ def find_runner(runner: str) -> Callable[[dict[str, Any], LoadPlugins | None], M
     return lambda parameters, load_plugins: found(parameters, load_plugins) if takes_plugins else found(parameters)
 
 
-def results_folder(folder: str | Path) -> Path:
-    """The folder of a sweep's results, made if it is not there. Raises InputError."""
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise InputError(f"{place}: {os_error_text(problem)}") from problem
-    return place
-
-
 def write_row(row: SweepRow, folder: Path) -> None:
     path = folder / f"{row.name}.json"
     draft = folder / f".{row.name}.{os.getpid()}"
@@ -114,8 +105,10 @@ def write_row(row: SweepRow, folder: Path) -> None:
         draft.write_bytes(msgspec.json.encode(row))
         draft.replace(path)
     except OSError as problem:
-        draft.unlink(missing_ok=True)
-        raise InputError(f"{path}: {os_error_text(problem)}") from problem
+        with suppress(OSError):
+            draft.unlink()
+        text = f"{path}: {os_error_text(problem)}; finished runs are kept: run the sweep again"
+        raise InputError(text) from problem
 
 
 def read_row(path: Path) -> SweepRow | None:

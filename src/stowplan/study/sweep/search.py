@@ -10,9 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from stowplan.errors import InputError
+from stowplan.study.files import results_folder
 from stowplan.study.sweep.document import Study, Variation
 from stowplan.study.sweep.results import SweepResults
-from stowplan.study.sweep.run_task import LoadPlugins, SweepRow, read_row, results_folder
+from stowplan.study.sweep.run_task import LoadPlugins, SweepRow, read_row
 from stowplan.study.sweep.sweep import Progress, TaskMaker, run_tasks
 
 

@@ -12,21 +12,13 @@ from msgspec.json import encode
 
 from stowplan.config.strict_decoding import suggestion
 from stowplan.errors import StowplanError
+from stowplan.study.files import results_folder
 from stowplan.study.sweep.document import Study, Variation, altered, pairs
 from stowplan.study.sweep.executors import BatchExecutor
 from stowplan.study.sweep.input_files import InputFiles
 from stowplan.study.sweep.paths import set_path
 from stowplan.study.sweep.results import SweepResults
-from stowplan.study.sweep.run_task import (
-    LoadPlugins,
-    RunTask,
-    SweepRow,
-    execute,
-    execute_batch,
-    make_task,
-    read_row,
-    results_folder,
-)
+from stowplan.study.sweep.run_task import LoadPlugins, RunTask, SweepRow, execute, execute_batch, make_task, read_row
 from stowplan.study.sweep.scenario_runner import ScenarioTasks
 
 Progress = Callable[[int, int], None]
