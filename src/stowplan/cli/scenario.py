@@ -221,6 +221,14 @@ def _named(arrivals: Any, name: str) -> Any:
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="Output format.")
 @click.option("--out", default="", metavar="DIR", help="Write tables and run.json into this folder.")
 @click.option("--all", "everything", is_flag=True, help="In tables: list every metric.")
+@click.option(
+    "--plot",
+    "plots",
+    multiple=True,
+    metavar="METRIC=FILE",
+    help="Write the chart of a metric over time, such as utilisation.cpu=use.svg, as SVG or, with the extra plots, as "
+    "PNG; may be given again.",
+)
 def run_scenario(
     file: str,
     seed: int | None,
@@ -229,6 +237,7 @@ def run_scenario(
     output: str,
     out: str,
     everything: bool,
+    plots: tuple[str, ...],
 ) -> None:
     """Run a scenario, print its metrics and check its expectations. The same as 'stowplan simulate -f FILE'.
 
@@ -236,11 +245,12 @@ def run_scenario(
     Examples:
       stowplan scenario run scenario.yaml
       stowplan scenario run scenario.yaml --seed 2 --out results/
+      stowplan scenario run scenario.yaml --plot utilisation.cpu=use.svg --plot pending=queue.svg
 
     Exit status: 0 all expectations hold, or there are none and no pod is pending, 2 the input is invalid, 3 there are
     no expectations and some pods are pending, 4 an expectation does not hold.
     """
-    run_file(file, seed, config_file, plugins, output, out, everything)
+    run_file(file, seed, config_file, plugins, output, out, everything, plots)
 
 
 @scenario.command()

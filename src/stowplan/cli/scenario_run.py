@@ -12,6 +12,7 @@ import click
 
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import STDIN, aligned, peek, read, shown
+from stowplan.errors import InputError
 
 if TYPE_CHECKING:
     from stowplan.runtime import Factory
@@ -56,7 +57,14 @@ def plugins_of(scenario: LoadedScenario, given: tuple[str, ...]) -> dict[str, Fa
 
 
 def run_file(
-    file: str, seed: int | None, config: str | None, plugins: tuple[str, ...], output: str, out: str, everything: bool
+    file: str,
+    seed: int | None,
+    config: str | None,
+    plugins: tuple[str, ...],
+    output: str,
+    out: str,
+    everything: bool,
+    plots: tuple[str, ...] = (),
 ) -> None:
     """Run a scenario and print its result; exits with 4 if an expectation does not hold."""
     from stowplan.study import RunSettings, run
@@ -66,6 +74,7 @@ def run_file(
         raise click.UsageError(f"-o {output} cannot be used with a Scenario.")
     scenario = load(file)
     registered = plugins_of(scenario, plugins)
+    charts = [_plot(each, scenario, out) for each in plots]
     if out:
         results_folder(out)
     with Progress() as progress:
@@ -77,6 +86,8 @@ def run_file(
     try:
         if out:
             result.save(out)
+        for name, chart in charts:
+            result.plot(name, chart)
     finally:  # The metrics of a long run are not lost to a full disk.
         print_result(result, output, everything=everything)
     if not result.holds:
@@ -85,6 +96,20 @@ def run_file(
         from stowplan.cli.simulate import EXIT_SOME_PENDING
 
         click.get_current_context().exit(EXIT_SOME_PENDING)
+
+
+def _plot(given: str, scenario: LoadedScenario, out: str) -> tuple[str, Path]:
+    """The series and the file of a --plot option. Raises InputError if they cannot be used."""
+    from stowplan.study.metric_names import MetricNames
+    from stowplan.study.plots import check_plot_file
+
+    name, equals, file = given.partition("=")
+    if not (name and equals and file):
+        raise click.UsageError(f"--plot {given}: expected METRIC=FILE.")
+    if problem := MetricNames(scenario).series_problem(name):
+        raise InputError(f"--plot: {problem}")
+    check_plot_file(Path(file), Path(out) if out else None)
+    return name, Path(file)
 
 
 def print_result(result: RunResult, output: str, *, everything: bool) -> None:

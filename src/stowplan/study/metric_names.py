@@ -55,8 +55,8 @@ class MetricNames:
             if problem := self.problem(text):
                 raise InputError(f"{origin}: {problem}")
 
-
-def series_problem(metric: str) -> str:
-    """Why no run has a series of samples with this name. Empty if one may have."""
-    known = [*_SERIES, *(f"{name}.{resource}" for name in _SERIES_BY_RESOURCE for resource in SAMPLED_RESOURCES)]
-    return "" if metric in known else f"no series {metric}{suggestion(metric, known)}"
+    def series_problem(self, name: str) -> str:
+        """Why no run has a series of samples with this name. Empty if one may have."""
+        resources = [each for each in SAMPLED_RESOURCES if self._any_resource or each in self._resources]
+        known = [*_SERIES, *(f"{head}.{resource}" for head in _SERIES_BY_RESOURCE for resource in resources)]
+        return "" if name in known else f"no series {name}{suggestion(name, known)}"

@@ -252,6 +252,42 @@ def test_a_folder_for_results_is_made_before_the_run(folder: Path, monkeypatch: 
     assert call("scenario", "run", "s.yaml", "--out", "r").stderr == "stowplan: r: Permission denied\n"
 
 
+def test_charts_of_a_run(folder: Path) -> None:
+    use, queue = folder / "use.svg", folder / "r" / "a=b.svg"
+    found = call("scenario", "run", "s.yaml", "--out", "r", "--plot", f"utilisation.cpu={use}", "--plot",
+                 f"pending={queue.relative_to(folder)}")  # fmt: skip
+    assert found.exit_code == 0, found.stderr
+    assert "utilisation.cpu" in found.stdout
+    assert use.read_text().startswith("<svg")
+    assert "pending</text>" in queue.read_text()
+    pytest.importorskip("resvg_py")
+    assert call("scenario", "run", "s.yaml", "--plot", "imbalance.cpu=i.png").exit_code == 0
+    assert (folder / "i.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("plot", "problem"),
+    [
+        ("utilisation.cpuu=use.svg", '--plot: no series utilisation.cpuu (did you mean "utilisation.cpu"?)'),
+        ("utilisation.nvidia.com/gpu=use.svg", "--plot: no series utilisation.nvidia.com/gpu"),
+        ("utilisation.cpu=use.gif", "use.gif: the name of a plot ends in .svg or .png"),
+        ("utilisation.cpu=none/use.svg", "none/use.svg: No such file or directory"),
+        ("utilisation.cpu", "--plot utilisation.cpu: expected METRIC=FILE."),
+        ("=use.svg", "--plot =use.svg: expected METRIC=FILE."),
+    ],
+)
+def test_charts_that_cannot_be_made_are_refused_before_the_run(
+    folder: Path, plot: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_run(*_: object) -> RunResult:
+        raise AssertionError("a run was begun")
+
+    monkeypatch.setattr("stowplan.study.run", no_run)
+    found = call("scenario", "run", "s.yaml", "--plot", plot)
+    assert found.exit_code == 2, found.exception
+    assert problem in found.stderr
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_scenario_in_json_is_recognised(folder: Path, indent: int | None) -> None:
     document = yaml.safe_load((folder / "s.yaml").read_text())

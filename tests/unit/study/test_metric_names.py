@@ -7,7 +7,7 @@ import pytest
 from stowplan.cli.scenario import EXAMPLE
 from stowplan.simulator.scenario import load_scenario
 from stowplan.study import run
-from stowplan.study.metric_names import MetricNames, series_problem
+from stowplan.study.metric_names import MetricNames
 
 TEXT = EXAMPLE.replace("until: {time: 1d}", "until: {time: 3h}\nrecord: {slo: {wait: 5m}}").partition("expect:")[0]
 DISK = TEXT.replace("{cpu: ", "{example.com/disk: 4, cpu: ")
@@ -23,7 +23,7 @@ def test_every_metric_and_series_of_a_run_is_possible() -> None:
     assert {"utilisation.example.com/disk", "wait.p95 workload=web", "slo.wait"} <= {*given}
     assert [problem for each in given if (problem := names(DISK).problem(each))] == []
     series = {name for _, name, group, _ in result.series.rows() if not group}
-    assert [problem for each in series if (problem := series_problem(each))] == []
+    assert [problem for each in series if (problem := names(DISK).series_problem(each))] == []
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,6 @@ def test_names_that_a_variation_mentions_are_possible() -> None:
 
 
 def test_misspelt_series() -> None:
-    assert series_problem("utilisation.cpu") == ""
-    assert series_problem("utilisation.cpuu") == 'no series utilisation.cpuu (did you mean "utilisation.cpu"?)'
+    assert names().series_problem("utilisation.cpu") == ""
+    assert names().series_problem("utilisation.cpuu") == 'no series utilisation.cpuu (did you mean "utilisation.cpu"?)'
+    assert names().series_problem("imbalance.nvidia.com/gpu") == "no series imbalance.nvidia.com/gpu"
