@@ -203,6 +203,9 @@ class Kubelet:
             if life is not None and life.running_since is None:
                 self._start(life)
 
+    def is_down(self, name: str) -> bool:
+        return name in self._down
+
     def _pod_changed(self, old: api.Pod | None, new: api.Pod | None) -> None:
         if new is None:
             if old is not None and (life := self.lives.pop(old.metadata.uid, None)) is not None:

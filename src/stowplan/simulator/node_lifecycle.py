@@ -168,6 +168,14 @@ class NodeLifecycle:
         self._server.put(replace(before, metadata=metadata if present is None else present.metadata))
         self._kubelet.node_up(name)
 
+    def change(self, name: str, change: Callable[[api.Node], api.Node]) -> None:
+        """Change a node; one that is down changes when it is back."""
+        if name in self._whole:
+            self._whole[name] = change(self._whole[name])
+        node = self._server.get(api.Node, name)
+        if node is not None and not self._kubelet.is_down(name):
+            self._server.put(change(node))
+
     def _remember(self, name: str) -> api.Node | None:
         node = self._server.get(api.Node, name)
         if node is not None:

@@ -1,4 +1,10 @@
-"""Node groups: pools whose nodes an autoscaler adds and removes."""
+"""Node groups: pools whose nodes an autoscaler adds and removes.
+
+The size of a group follows the Node objects. A node that is deleted, by whatever cause, leaves its group, as if the
+cloud lowered the group's target size; the autoscaler requests another one when pods need it. A node that comes back
+belongs to its group again, even above the maximum. A loss below the minimum alone causes no scale-up, as in
+cluster-autoscaler without --enforce-node-group-min-size.
+"""
 
 from __future__ import annotations
 
@@ -85,21 +91,36 @@ class NodeGroups:
         server: ApiServer,
         lifecycle: NodeLifecycle,
         note: Callable[[str, str, str], None],
+        pool_label: str,
         zone_label: str,
     ) -> None:
+        """The labels name the pool and the zone of a node."""
         self.groups = groups
         self.server = server
         self.lifecycle = lifecycle
         self._note = note
+        self._pool_label = pool_label
         self._zone_label = zone_label
         self._by_pool = {group.name: group for group in groups}
+        for node in server.all(api.Node):
+            self._node_changed(None, node)
+        server.listen(api.Node, self._node_changed)
 
-    def adopt(self, pool_label: str) -> None:
-        """Take in the nodes that exist."""
-        for node in self.server.all(api.Node):
-            group = self._by_pool.get(node.metadata.labels.get(pool_label, ""))
-            if group is not None:
-                group.nodes[node.metadata.name] = node.metadata.labels.get(self._zone_label, "")
+    def _node_changed(self, old: api.Node | None, new: api.Node | None) -> None:
+        """Nodes enter and leave their groups as they are created and deleted."""
+        node = new or old
+        group = None if node is None else self._by_pool.get(node.metadata.labels.get(self._pool_label, ""))
+        if node is None or group is None:
+            return
+        name = node.metadata.name
+        group.upcoming.discard(name)
+        if new is None:
+            group.nodes.pop(name, None)
+            group.leaving.discard(name)
+            return
+        group.nodes[name] = node.metadata.labels.get(self._zone_label, "")
+        if NOT_READY in node.spec.taints:
+            group.upcoming.add(name)
 
     def group_of(self, node_name: str) -> NodeGroup | None:
         return next((group for group in self.groups if node_name in group.nodes), None)
@@ -110,32 +131,23 @@ class NodeGroups:
             startup = group.startup()
             node = group.next_node(ready=startup <= 0)
             name = node.metadata.name
-            group.nodes[name] = node.metadata.labels.get(self._zone_label, "")
             self._note("scale up", name, group.name)
             if startup <= 0:
                 self.server.put(node)
                 continue
-            group.upcoming.add(name)
             self.server.put(replace(node, spec=replace(node.spec, taints=(*node.spec.taints, NOT_READY))))
             if startup > give_up_after:
                 self._at(give_up_after, partial(self._give_up, group, name, backoff))
             else:
-                self._at(startup, partial(self._become_ready, group, name))
-
-    def _become_ready(self, group: NodeGroup, name: str) -> None:
-        group.upcoming.discard(name)
-        node = self.server.get(api.Node, name)
-        if node is not None:
-            conditions = (api.Condition(type="Ready", status="True"),)
-            taints = tuple(taint for taint in node.spec.taints if taint != NOT_READY)
-            status = replace(node.status, conditions=conditions)
-            self.server.put(replace(node, spec=replace(node.spec, taints=taints), status=status))
+                self._at(startup, partial(self.lifecycle.change, name, _become_ready))
 
     def _give_up(self, group: NodeGroup, name: str, backoff: float) -> None:
         """The node did not become Ready in time."""
+        if name not in group.upcoming:
+            return
         self._note("provisioning failed", name, group.name)
         group.backoff_until = self.server.clock() + backoff
-        self._remove(group, name)
+        self._remove(name)
 
     def remove(self, group: NodeGroup, name: str, cause: str) -> None:
         """Drain a node, respecting budgets, and remove it."""
@@ -143,12 +155,9 @@ class NodeGroups:
             return
         group.leaving.add(name)
         self._note("scale down", name, cause)
-        self.lifecycle.drain(name, cause, partial(self._remove, group, name))
+        self.lifecycle.drain(name, cause, partial(self._remove, name))
 
-    def _remove(self, group: NodeGroup, name: str) -> None:
-        group.nodes.pop(name, None)
-        group.upcoming.discard(name)
-        group.leaving.discard(name)
+    def _remove(self, name: str) -> None:
         self.lifecycle.forget(name)
         node = self.server.get(api.Node, name)
         if node is not None:
@@ -156,3 +165,9 @@ class NodeGroups:
 
     def _at(self, delay: float, step: Callable[[], None]) -> None:
         self.server.at(to_microseconds(self.server.clock() + delay), step, StepOrder.NODE)
+
+
+def _become_ready(node: api.Node) -> api.Node:
+    conditions = (api.Condition(type="Ready", status="True"),)
+    taints = tuple(taint for taint in node.spec.taints if taint != NOT_READY)
+    return replace(node, spec=replace(node.spec, taints=taints), status=replace(node.status, conditions=conditions))

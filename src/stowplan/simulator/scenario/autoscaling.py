@@ -110,8 +110,7 @@ def start_autoscaler(
         )
         for spec in compiled.groups
     ]
-    node_groups = NodeGroups(groups, simulation.api_server, lifecycle, lives.node_event, ZONE_LABEL)
-    node_groups.adopt(POOL_LABEL)
+    node_groups = NodeGroups(groups, simulation.api_server, lifecycle, lives.node_event, POOL_LABEL, ZONE_LABEL)
     if isinstance(compiled.settings, KarpenterSettings):
         Karpenter(simulation, node_groups, compiled.settings).begin()
     else:

@@ -28,6 +28,12 @@ def scaled(*workloads: dict[str, Any], pools: list[dict[str, Any]], until: str =
     return load(*workloads, nodes={"pools": pools}, until={"time": until}, autoscaler={"groups": groups, **autoscaler})
 
 
+def with_failure(failure: dict[str, Any], *workloads: dict[str, Any], until: str = "2h", **given: Any) -> Any:
+    pools, groups = given.pop("pools"), given.pop("groups")
+    fields = {"nodes": {"pools": pools}, "until": {"time": until}, "failures": [failure]}
+    return load(*workloads, autoscaler={"groups": groups, **given}, **fields)
+
+
 def test_nodes_are_added_for_refused_pods_and_removed_when_unneeded() -> None:
     """A pod of 3 cores fits on a node of 4; two more nodes are requested by the first scan, at 10 s, and Ready 90 s
     later. The pods end at 3600 s and 3700 s; nodes are removed 10 minutes after, down to the minimum of 1."""
@@ -152,6 +158,62 @@ def test_karpenter_expires_nodes() -> None:
     result = karpenter(web, expireAfter="1h")
     assert events(result, "node removed")[0][2] == "small-1"
     assert len(events(result, "scale up")) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "gone", "requested"),
+    [
+        ("cluster-autoscaler", {"kind": "vanish"}, 65, 70),
+        ("cluster-autoscaler", {"kind": "spot", "notice": "31s"}, 96, 100),
+        ("karpenter", {"kind": "vanish"}, 65, 67),
+        ("karpenter", {"kind": "spot", "notice": "31s"}, 96, 97),
+    ],
+)
+def test_lost_nodes_leave_their_group(kind: str, settings: dict[str, Any], gone: int, requested: int) -> None:
+    """Two replicas of 3 cores on two nodes of 4, the most that the group may have. When one is lost, the replica that
+    ran on it waits for a new node; the group has room for it as soon as the Node object is deleted. Scans of
+    cluster-autoscaler are every 10 s; Karpenter sees refused pods every second, and a batch is over a second later. The
+    new node is Ready after 90 s."""
+    web = {"name": "web", "template": workload("Deployment", "web", "3", replicas=2)}
+    pools, groups = [pool(count=2, startup="90s")], [{"pool": "general", "min": 0, "max": 2}]
+    failure = {"nodes": {"name": "general-1"}, "at": "65s", **settings}
+    given = {"pools": pools, "groups": groups, "kind": kind, "consolidateAfter": "1h", "until": "10m"}
+    result = run(with_failure(failure, web, **given))
+    assert events(result, "node removed") == [(gone, "node removed", "general-1")]
+    assert events(result, "scale up") == [(requested, "scale up", "general-3")]
+    assert sorted(result.pods["bound"].tolist()) == [0, 0, requested + 90]
+
+
+def test_a_node_that_is_lost_before_it_is_ready() -> None:
+    """Requested at 10 s, lost at 65 s: the scan at 70 s requests another, which is Ready 14 minutes later, or given up
+    after 15; the time limit of the first one has no effect at 910 s."""
+    failure = {"nodes": {"name": "general-2"}, "at": "65s", "kind": "vanish"}
+    given = {"groups": [{"pool": "general", "min": 0, "max": 2}], "until": "40m"}
+    result = run(with_failure(failure, pods(2, "3"), pools=[pool(startup="14m")], **given))
+    assert events(result, "scale up") == [(10, "scale up", "general-2"), (70, "scale up", "general-3")]
+    assert sorted(result.pods["bound"].tolist()) == [0, 70 + 14 * 60]
+    late = run(with_failure(failure, pods(2, "3"), pools=[pool(startup="20m")], **given))
+    assert [time for time, _, _ in events(late, "provisioning failed")] == [70 + 15 * 60, 1270 + 15 * 60]
+
+
+def test_a_lost_node_that_comes_back_belongs_to_its_group() -> None:
+    """The node is back 5 minutes after it was lost, beside the one that replaced it: no scale-up above the maximum."""
+    web = {"name": "web", "template": workload("Deployment", "web", "3", replicas=4)}
+    failure = {"nodes": {"name": "general-1"}, "at": "65s", "kind": "vanish", "for": "5m"}
+    groups = [{"pool": "general", "min": 0, "max": 2}]
+    result = run(with_failure(failure, web, pools=[pool(count=2)], groups=groups, until="20m"))
+    assert events(result, "scale up") == [(70, "scale up", "general-3")]
+    assert result.summary["pods.running"] == 3
+
+
+@pytest.mark.parametrize("kind", ["fail", "vanish"])
+def test_a_new_node_that_is_down_when_it_would_become_ready(kind: str) -> None:
+    """Requested at 200 s and Ready at 290 s at the earliest; down from 265 s to 365 s, and Ready from then on."""
+    failure = {"nodes": {"name": "general-2"}, "at": "265s", "kind": kind, "for": "100s"}
+    given = {"groups": [{"pool": "general", "min": 0, "max": 2}], "scan-interval": "200s", "until": "10m"}
+    result = run(with_failure(failure, pods(2, "3"), pools=[pool(startup="90s")], **given))
+    assert events(result, "scale up") == [(200, "scale up", "general-2")]
+    assert sorted(result.pods["bound"].tolist()) == [0, 365]
 
 
 def test_faults_of_an_autoscaler() -> None:
