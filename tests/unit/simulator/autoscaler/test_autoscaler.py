@@ -28,10 +28,9 @@ def scaled(*workloads: dict[str, Any], pools: list[dict[str, Any]], until: str =
     return load(*workloads, nodes={"pools": pools}, until={"time": until}, autoscaler={"groups": groups, **autoscaler})
 
 
-def with_failure(failure: dict[str, Any], *workloads: dict[str, Any], until: str = "2h", **given: Any) -> Any:
-    pools, groups = given.pop("pools"), given.pop("groups")
-    fields = {"nodes": {"pools": pools}, "until": {"time": until}, "failures": [failure]}
-    return load(*workloads, autoscaler={"groups": groups, **given}, **fields)
+def with_failure(failure: dict[str, Any], *workloads: dict[str, Any], **given: Any) -> Any:
+    nodes, until = {"pools": given.pop("pools")}, {"time": given.pop("until")}
+    return load(*workloads, nodes=nodes, until=until, failures=[failure], autoscaler=given)
 
 
 def test_nodes_are_added_for_refused_pods_and_removed_when_unneeded() -> None:
@@ -177,7 +176,7 @@ def test_lost_nodes_leave_their_group(kind: str, settings: dict[str, Any], gone:
     web = {"name": "web", "template": workload("Deployment", "web", "3", replicas=2)}
     pools, groups = [pool(count=2, startup="90s")], [{"pool": "general", "min": 0, "max": 2}]
     failure = {"nodes": {"name": "general-1"}, "at": "65s", **settings}
-    given = {"pools": pools, "groups": groups, "kind": kind, "consolidateAfter": "1h", "until": "10m"}
+    given: dict[str, Any] = {"pools": pools, "groups": groups, "kind": kind, "consolidateAfter": "1h", "until": "10m"}
     result = run(with_failure(failure, web, **given))
     assert events(result, "node removed") == [(gone, "node removed", "general-1")]
     assert events(result, "scale up") == [(requested, "scale up", "general-3")]
@@ -188,7 +187,7 @@ def test_a_node_that_is_lost_before_it_is_ready() -> None:
     """Requested at 10 s, lost at 65 s: the scan at 70 s requests another, which is Ready 14 minutes later, or given up
     after 15; the time limit of the first one has no effect at 910 s."""
     failure = {"nodes": {"name": "general-2"}, "at": "65s", "kind": "vanish"}
-    given = {"groups": [{"pool": "general", "min": 0, "max": 2}], "until": "40m"}
+    given: dict[str, Any] = {"groups": [{"pool": "general", "min": 0, "max": 2}], "until": "40m"}
     result = run(with_failure(failure, pods(2, "3"), pools=[pool(startup="14m")], **given))
     assert events(result, "scale up") == [(10, "scale up", "general-2"), (70, "scale up", "general-3")]
     assert sorted(result.pods["bound"].tolist()) == [0, 70 + 14 * 60]
@@ -210,7 +209,11 @@ def test_a_lost_node_that_comes_back_belongs_to_its_group() -> None:
 def test_a_new_node_that_is_down_when_it_would_become_ready(kind: str) -> None:
     """Requested at 200 s and Ready at 290 s at the earliest; down from 265 s to 365 s, and Ready from then on."""
     failure = {"nodes": {"name": "general-2"}, "at": "265s", "kind": kind, "for": "100s"}
-    given = {"groups": [{"pool": "general", "min": 0, "max": 2}], "scan-interval": "200s", "until": "10m"}
+    given: dict[str, Any] = {
+        "groups": [{"pool": "general", "min": 0, "max": 2}],
+        "scan-interval": "200s",
+        "until": "10m",
+    }
     result = run(with_failure(failure, pods(2, "3"), pools=[pool(startup="90s")], **given))
     assert events(result, "scale up") == [(200, "scale up", "general-2")]
     assert sorted(result.pods["bound"].tolist()) == [0, 365]
