@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,8 +61,10 @@ def test_upcoming_nodes_are_counted_and_the_maximum_is_kept() -> None:
         ("priority", "large"),
     ],
 )
-def test_expanders(expander: str, chosen: str) -> None:
-    """Four pods of 2 cores and 32 GiB: four small nodes (2 cores, 32 GiB) have no waste, one large has some."""
+@pytest.mark.parametrize("order", [1, -1])
+def test_expanders(expander: str, chosen: str, order: int) -> None:
+    """Four pods of 2 cores and 32 GiB: four small nodes (2 cores, 32 GiB) have no waste, one large has some. The
+    order of the groups does not matter."""
     template = pod("2")
     template["spec"]["containers"][0]["resources"]["requests"]["memory"] = "32Gi"
     given = {"name": "b", "template": template, "arrivals": {"at": [0], "batch": 4}, "duration": "1h"}
@@ -72,8 +75,31 @@ def test_expanders(expander: str, chosen: str) -> None:
     groups = [{"pool": "small", "max": 2}, {"pool": "large", "max": 4, "priority": 5}]
     if expander in ("least-waste", "least-nodes", "price"):
         groups[0]["max"] = 10
-    result = run(scaled(given, pools=[small, large], groups=groups, expander=expander, until="1m"))
+    result = run(scaled(given, pools=[small, large], groups=groups[::order], expander=expander, until="1m"))
     assert events(result, "scale up")[0][2].startswith(chosen)
+
+
+def test_the_expander_random_is_seeded(tmp_path: Path) -> None:
+    """Twelve pods arrive one after the other, and each needs a node of its own: the seed determines the groups, all of
+    which are chosen, and none of which is full."""
+    arrivals = {"name": "batch", "template": pod("3"), "arrivals": {"every": "1m"}, "duration": "2h"}
+    pools = [pool(name, 0) for name in ("a", "b", "c")]
+    groups = [{"pool": each["name"], "max": 100} for each in pools]
+    scenario = scaled(arrivals, pools=pools, groups=groups, expander="random", until="12m")
+
+    def chosen(seed: int, folder: str = "") -> list[str]:
+        result = run(scenario, seed)
+        if folder:
+            result.save(tmp_path / folder)
+        return [subject[0] for _, _, subject in events(result, "scale up")]
+
+    first = chosen(1, "first")
+    assert len(first) == 12
+    assert set(first) == {"a", "b", "c"}
+    assert first != chosen(2)
+    assert first == chosen(1, "again")
+    for path in sorted((tmp_path / "first").rglob("*")):
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes()
 
 
 def test_pods_that_no_group_takes_add_no_node() -> None:
