@@ -65,8 +65,12 @@ _TYPE_NAMES = {
     tuple: "a list",
     dict: "an object",
 }
-_ZEROES: dict[type, Any] = {inspect.StructType: {}, inspect.StrType: "", inspect.IntType: 0}
+_ZEROES: dict[type, Any] = {inspect.StructType: {}, inspect.StrType: "", inspect.IntType: 0, inspect.AnyType: None}
 """Replacement of null and faulty list items, so that later items keep their index."""
+
+
+def _zero(info: inspect.Type) -> Any:
+    return _zero(info.type) if isinstance(info, inspect.Metadata) else _ZEROES[type(info)]
 
 
 _describe: Callable[[Any], inspect.Type] = cache(inspect.type_info)
@@ -90,6 +94,11 @@ def _clean(info: inspect.Type, value: Any, path: str, problems: Problems) -> Any
 
 
 @_clean.register
+def _(info: inspect.Metadata, value: Any, path: str, problems: Problems) -> Any:
+    return _clean(info.type, value, path, problems)
+
+
+@_clean.register
 def _(info: inspect.StructType, value: Any, path: str, problems: Problems) -> Any:
     if not isinstance(value, dict):
         return _expected("an object", value, path, problems)
@@ -110,7 +119,7 @@ def _(info: inspect.VarTupleType, value: Any, path: str, problems: Problems) -> 
     cleaned = []
     for index, item in enumerate(value):
         kept = UNSET if item is None else _clean(info.item_type, item, f"{path}[{index}]", problems)
-        cleaned.append(_ZEROES[type(info.item_type)] if kept is UNSET else kept)
+        cleaned.append(_zero(info.item_type) if kept is UNSET else kept)
     return cleaned
 
 

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -161,3 +161,18 @@ def test_the_walk_agrees_with_msgspec(kind: Any, value: Any) -> None:
     # Unknown fields in API structs are the one thing that msgspec lets pass.
     assert all(error.message.startswith("unknown field") for error in problems.errors)
     assert walked == plain
+
+
+class Annotations(msgspec.Struct, forbid_unknown_fields=True):
+    """Fields whose types have a JSON Schema of their own."""
+
+    count: Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 0})] = 0
+    times: tuple[Annotated[Any, msgspec.Meta(description="A time.")], ...] = ()
+
+
+def test_annotated_types_are_checked_as_the_types_that_they_annotate() -> None:
+    assert faults({"count": "1", "times": [1, None], "tims": 1}, Annotations) == [
+        ("$.count", "expected an integer, got a string"),
+        ("$.tims", 'unknown field (did you mean "times"?)'),
+    ]
+    assert decode({"times": [1, None], "tims": 1}, Annotations, "$", Problems()).times == (1, None)
