@@ -11,7 +11,6 @@ import click
 if TYPE_CHECKING:
     from stowplan.insight.text.layout import Layout
 
-EXIT_PENDING = 3
 FORMATS = ("text", "wide", "json", "yaml", "html")
 DEFAULT_TOP = 5
 ALL = 1_000_000

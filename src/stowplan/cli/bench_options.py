@@ -7,9 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
+from stowplan.cli.exit_status import ExitStatus
 from stowplan.cli.progress import Progress
 
-EXIT_DISAGREED = 1
 MAX_PRINTED_DISAGREEMENTS = 10
 
 Option = Callable[[Any], Any]
@@ -76,4 +76,4 @@ def fail_for(disagreements: Sequence[str], what: str) -> None:
     for line in disagreements[:MAX_PRINTED_DISAGREEMENTS]:
         click.echo(f"stowplan: {line}", err=True)
     click.echo(f"stowplan: {what}: {len(disagreements)}", err=True)
-    click.get_current_context().exit(EXIT_DISAGREED)
+    click.get_current_context().exit(ExitStatus.CHECK_FAILED)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import FileCommand
-from stowplan.cli.plugins import plugin_option
+from stowplan.cli.exit_status import ExitStatus
+from stowplan.cli.plugins import plugin_option, print_plugin_bugs
 from stowplan.cli.progress import Progress
-from stowplan.cli.scenario_run import EXIT_EXPECTATION_FAILED, load, plugins_of
+from stowplan.cli.scenario_run import load, plugins_of
 from stowplan.cli.streams import aligned
 from stowplan.errors import InputError
 
@@ -54,7 +55,7 @@ MAX_SEEDS = 10_000
     "rules",
     multiple=True,
     metavar="RULE",
-    help="Exit with 4 if a configuration is worse than the baseline by more than this: 'wait.p95 worse 5%'.",
+    help="Exit with 5 if a configuration is worse than the baseline by more than this: 'wait.p95 worse 5%'.",
 )
 @click.option("--first-difference", is_flag=True, help="Print both decisions about the first pod placed elsewhere.")
 @plugin_option
@@ -92,7 +93,7 @@ def compare(
       Fail a pipeline if waits become longer:
         stowplan compare scenario.yaml --config a=a.yaml --config b=b.yaml --seeds 3 --fail-if 'wait.p95 worse 5%'
 
-    Exit status: 0 compared, 2 the input is invalid, 4 a rule of --fail-if does not hold.
+    Exit status: 0 compared, 2 the input is invalid, 4 a plugin has a bug, 5 a rule of --fail-if does not hold.
     """
     from stowplan.study.compare import FailRule, check_baseline, compare_results
     from stowplan.study.metric_names import MetricNames
@@ -114,8 +115,10 @@ def compare(
     broken = [line for rule in parsed for line in rule.broken_by(comparison)]
     for line in broken:
         click.echo(f"stowplan: {line}", err=True)
-    if broken:
-        click.get_current_context().exit(EXIT_EXPECTATION_FAILED)
+    bugs = {name: bug for runs in results.values() for each in runs for name, bug in each.plugin_bugs.items()}
+    print_plugin_bugs(bugs)
+    if bugs or broken:
+        click.get_current_context().exit(ExitStatus.PLUGIN_BUG if bugs else ExitStatus.EXPECTATION_FAILED)
 
 
 def _named(configs: tuple[str, ...]) -> dict[str, str | None]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from stowplan.cli.command import Command
+from stowplan.cli.exit_status import ExitStatus
+from stowplan.cli.plugins import print_plugin_bugs
 from stowplan.cli.state_options import StateRequest, state_options
 from stowplan.errors import InputError
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 _DEFAULT = "default"
 _PLUGIN = re.compile(r".*\.py(:\w+)?|[\w.]+:\w+")
 _CONFIGURATION = re.compile(rb"kind[\"']?\s*:\s*[\"']?(KubeSchedulerConfiguration|Policy)\b")
-EXIT_DIFFERENT = 1
 
 
 @click.command(cls=Command)
@@ -68,7 +69,7 @@ def diff(
       stowplan diff before.json after.json
       stowplan diff cluster.json.gz default --from cluster.json.gz --again all
 
-    Exit status: 0, with --exit-code 1 if the runs differ, 2 the input is invalid.
+    Exit status: 0, with --exit-code 1 if the runs differ, 2 the input is invalid, 4 a plugin has a bug.
     """
     from rich.console import Console
 
@@ -90,8 +91,11 @@ def diff(
         width = console.width if console.is_terminal else None
         for line in diff_lines(answer, width, wide=output == "wide", everything=everything):
             click.echo(line)
+    bugs = {name: bug for each in runs for name, bug in each.plugin_bugs.items()}
+    print_plugin_bugs(bugs)
     differs = bool(answer.moved or answer.now_placed or answer.now_waiting or answer.only_after or answer.only_before)
-    click.get_current_context().exit(EXIT_DIFFERENT if exit_code and differs else 0)
+    status = ExitStatus.CHECK_FAILED if exit_code and differs else ExitStatus.SUCCESS
+    click.get_current_context().exit(ExitStatus.PLUGIN_BUG if bugs else status)
 
 
 def _print_report(

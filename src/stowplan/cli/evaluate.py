@@ -12,7 +12,8 @@ import click
 
 from stowplan.cli.command import FileCommand
 from stowplan.cli.emulated_version import emulated_version_option
-from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
+from stowplan.cli.exit_status import ExitStatus
+from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import STDIN, opened, shown
 from stowplan.cli.verbosity import tracebacks_wanted
@@ -21,8 +22,6 @@ from stowplan.errors import InputError
 if TYPE_CHECKING:
     from stowplan.config.releases import Release
     from stowplan.evaluation import Evaluator
-
-EXIT_CASES_FAILED = 2
 
 
 @click.command(cls=FileCommand)
@@ -95,7 +94,7 @@ def evaluate(
     if not cases:
         click.echo("stowplan: the input is empty: no cases", err=True)
     if evaluator.plugin_bugs or evaluator.failures:
-        click.get_current_context().exit(EXIT_PLUGIN_BUG if evaluator.plugin_bugs else EXIT_CASES_FAILED)
+        click.get_current_context().exit(ExitStatus.PLUGIN_BUG if evaluator.plugin_bugs else ExitStatus.INVALID)
 
 
 def _evaluator(

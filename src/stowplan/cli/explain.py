@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stowplan.cli.answers import ALL, DEFAULT_TOP, EXIT_PENDING, as_option, output_option, print_answer
+from stowplan.cli.answers import ALL, DEFAULT_TOP, as_option, output_option, print_answer
 from stowplan.cli.command import Command
+from stowplan.cli.exit_status import ExitStatus
 from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def explain(pod: str | None, request: StateRequest, profile: str, top: int, ever
 
                 print_explanation(state, answer)
                 output = "printed"
-    click.get_current_context().exit(EXIT_PENDING if _print(answer, output, top) else 0)
+    click.get_current_context().exit(ExitStatus.PENDING if _print(answer, output, top) else ExitStatus.SUCCESS)
 
 
 def _recording(pod: str | None, top: int, *, timeline: bool) -> RunOptions | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import click
 
 from stowplan.cli.command import FileCommand, Group
+from stowplan.cli.exit_status import ExitStatus
 from stowplan.cli.extender_explain import explain
 from stowplan.cli.plugins import SPECIFICATION, load_plugin
 from stowplan.cli.progress import Progress
@@ -193,4 +194,4 @@ def replay(recording: str, plugins: tuple[str, ...], file: str | None, limit: in
     if different > limit:
         click.echo(f"… and {different - limit} more")
     click.echo(f"{total} requests, {different} answered differently")
-    sys.exit(1 if different else 0)
+    sys.exit(ExitStatus.CHECK_FAILED if different else ExitStatus.SUCCESS)

@@ -14,12 +14,9 @@ import click
 from stowplan._version import KUBERNETES_VERSION, __version__
 from stowplan.cli import shell_completion
 from stowplan.cli.command import Command, CommandEntry, LazyGroup
-from stowplan.cli.plugins import EXIT_PLUGIN_BUG
+from stowplan.cli.exit_status import ExitStatus
 from stowplan.cli.verbosity import print_warnings_once, tracebacks_wanted, verbosity_option
 from stowplan.errors import PluginBugError, StowplanError
-
-EXIT_INTERRUPTED = 130
-
 
 COMMANDS = {
     "scheduler": CommandEntry(
@@ -69,7 +66,7 @@ COMMANDS = {
 class CommandError(click.ClickException):
     """A StowplanError for the terminal: each line starts with the program's name."""
 
-    exit_code = 2
+    exit_code = ExitStatus.INVALID
 
     def show(self, file: IO[Any] | None = None) -> None:
         for line in self.message.splitlines():
@@ -79,7 +76,7 @@ class CommandError(click.ClickException):
 class PluginBugCommandError(CommandError):
     """A plugin whose code is faulty."""
 
-    exit_code = EXIT_PLUGIN_BUG
+    exit_code = ExitStatus.PLUGIN_BUG
 
 
 class Program(LazyGroup):
@@ -137,10 +134,11 @@ def cli() -> None:
     \b
     Exit status:
       0    success
-      1    a check failed (bench, extender replay), or the scheduler did not start or stopped unexpectedly
+      1    a check failed (bench, diff, replay, sweep), or the scheduler did not start or stopped unexpectedly
       2    invalid usage or input
       3    some pods are pending, or a node would not do (simulate, explain, why-not, what-if)
-      4    a bug in a plugin: it is faulty, or it raised an exception; an expectation of a scenario does not hold
+      4    a bug in a plugin: it is faulty, or it raised an exception
+      5    an expectation of a scenario does not hold, or a rule of compare --fail-if
       130  interrupted
     """
     print_warnings_once()
@@ -202,7 +200,7 @@ def _run() -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return EXIT_INTERRUPTED
+        return ExitStatus.INTERRUPTED
     except OSError as error:
         # click handles broken pipes; this is a full disk or a similar error.
         _drop_output()

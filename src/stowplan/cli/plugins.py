@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GROUP = "stowplan.plugins"
-
-EXIT_PLUGIN_BUG = 4
 
 SPECIFICATION = (
     "./file.py, ./file.py:Class if the file defines several, package.module:Class, or the name of an optional plugin"
@@ -57,6 +55,12 @@ def load_plugins(specifications: tuple[str, ...]) -> dict[str, Factory]:
 def _installed() -> tuple[EntryPoint, ...]:
     """Installed plugins. The search through the metadata of all packages takes milliseconds, in each run of a sweep."""
     return tuple(entry_points(group=GROUP))
+
+
+def print_plugin_bugs(bugs: Mapping[str, str]) -> None:
+    """Prints the first bug of each plugin that has shown one, by the plugin's name."""
+    for name, bug in bugs.items():
+        click.echo(f"stowplan: plugin {name}: {bug}", err=True)
 
 
 def load_plugin(specification: str) -> Factory:

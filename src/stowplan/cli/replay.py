@@ -13,7 +13,8 @@ import click
 
 from stowplan.cli.command import Command
 from stowplan.cli.emulated_version import emulated_version_option
-from stowplan.cli.plugins import load_plugins, plugin_option
+from stowplan.cli.exit_status import ExitStatus
+from stowplan.cli.plugins import load_plugins, plugin_option, print_plugin_bugs
 from stowplan.cli.streams import aligned
 from stowplan.errors import InputError
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     MakeShadow = Callable[[Release], Shadow]
 
-EXIT_DIFFERENT = 1
 _MAX_SHOWN = 20
 
 
@@ -74,7 +74,7 @@ def replay(
       stowplan replay monday.rec.gz --config packed.yaml
       stowplan replay --from-cluster --for 30m --plugin ./rack_care.py
 
-    Exit status: 0 replayed, 1 with --exit-code: there are differences, 2 the input is invalid.
+    Exit status: 0 replayed, 1 with --exit-code: there are differences, 2 the input is invalid, 4 a plugin has a bug.
     """
     from stowplan.cli.profiles import load_config
     from stowplan.cli.state import ClusterLogin
@@ -95,8 +95,11 @@ def replay(
     else:
         shadow, complete = _replay_file(make_shadow, now, file)
     _print(shadow, output, complete=complete, everything=everything)
+    if bugs := shadow.engine.plugin_bugs():
+        print_plugin_bugs(bugs)
+        click.get_current_context().exit(ExitStatus.PLUGIN_BUG)
     if exit_code and (shadow.counts[ELSEWHERE] or shadow.counts[WAITS]):
-        click.get_current_context().exit(EXIT_DIFFERENT)
+        click.get_current_context().exit(ExitStatus.CHECK_FAILED)
 
 
 class _Clock:

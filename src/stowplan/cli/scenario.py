@@ -248,7 +248,7 @@ def run_scenario(
       stowplan scenario run scenario.yaml --plot utilisation.cpu=use.svg --plot pending=queue.svg
 
     Exit status: 0 all expectations hold, or there are none and no pod is pending, 2 the input is invalid, 3 there are
-    no expectations and some pods are pending, 4 an expectation does not hold.
+    no expectations and some pods are pending, 4 a plugin has a bug, 5 an expectation does not hold.
     """
     run_file(file, seed, config_file, plugins, output, out, everything, plots)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stowplan.cli.exit_status import ExitStatus
+from stowplan.cli.plugins import print_plugin_bugs
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import STDIN, aligned, peek, read, shown
 from stowplan.errors import InputError
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from stowplan.simulator.scenario import LoadedScenario
     from stowplan.study import RunResult
 
-EXIT_EXPECTATION_FAILED = 4
 _SNIFFED_BYTES = 64 * 1024
 _is_scenario = re.compile(
     rb"""(?:^|[{,])\s*["']?apiVersion["']?\s*:\s*["']?simulation\.stowplan/""", re.MULTILINE
@@ -66,7 +67,7 @@ def run_file(
     everything: bool,
     plots: tuple[str, ...] = (),
 ) -> None:
-    """Run a scenario and print its result; exits with 4 if an expectation does not hold."""
+    """Run a scenario, print its result, and exit with the status of the result."""
     from stowplan.study import RunSettings, run
     from stowplan.study.files import results_folder
 
@@ -90,12 +91,17 @@ def run_file(
             result.plot(name, chart)
     finally:  # The metrics of a long run are not lost to a full disk.
         print_result(result, output, everything=everything)
-    if not result.holds:
-        click.get_current_context().exit(EXIT_EXPECTATION_FAILED)
-    if not result.expectations and result.summary.get("pods.pending"):
-        from stowplan.cli.simulate import EXIT_SOME_PENDING
+    print_plugin_bugs(result.plugin_bugs)
+    click.get_current_context().exit(_status_of(result))
 
-        click.get_current_context().exit(EXIT_SOME_PENDING)
+
+def _status_of(result: RunResult) -> ExitStatus:
+    if result.plugin_bugs:
+        return ExitStatus.PLUGIN_BUG
+    if not result.holds:
+        return ExitStatus.EXPECTATION_FAILED
+    some_pending = not result.expectations and result.summary.get("pods.pending")
+    return ExitStatus.PENDING if some_pending else ExitStatus.SUCCESS
 
 
 def _plot(given: str, scenario: LoadedScenario, out: str) -> tuple[str, Path]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import click
 from click.shell_completion import CompletionItem
 
-from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins
+from stowplan.cli.exit_status import ExitStatus
+from stowplan.cli.plugins import load_plugins
 from stowplan.errors import ConfigError, PluginBugError, PluginError, StowplanError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _run(arguments: Sequence[str], options: Sequence[Option]) -> int:
         if "--v=5" in arguments or "-v=5" in arguments:
             traceback.print_exc()
         status = process.print_errors(problem)
-        return EXIT_PLUGIN_BUG if isinstance(problem, PluginBugError) else status
+        return ExitStatus.PLUGIN_BUG if isinstance(problem, PluginBugError) else status
 
 
 def _parse_for_any_release(parse_for: Callable[[Release], Options]) -> Options:

@@ -9,8 +9,9 @@ from click.core import ParameterSource
 
 from stowplan.cli.command import FileCommand, filename_option
 from stowplan.cli.emulated_version import emulated_version_option
+from stowplan.cli.exit_status import ExitStatus
 from stowplan.cli.feature_gates import feature_gates_option, with_feature_gates
-from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins, plugin_option
+from stowplan.cli.plugins import load_plugins, plugin_option
 from stowplan.cli.progress import Progress
 from stowplan.cli.scenario_run import is_scenario, run_file
 from stowplan.cli.simulate_output import examined_for, print_serialized, print_tables, report_of_state
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from stowplan.config.releases import Release
     from stowplan.simulator.report.recorder import RunRecorder
     from stowplan.simulator.simulation import Simulation
-
-EXIT_SOME_PENDING = 3
 
 
 @click.command(cls=FileCommand)
@@ -187,7 +186,7 @@ def simulate(
 
     Exit status: 0 all pods are placed, and all expectations of a Scenario hold, 3 some pods are pending (with
     --from-cluster and -f: pods of the manifests; a Scenario: without expectations) or were not created, 2 the input is
-    invalid, or the cluster cannot be read, 4 a plugin has a bug, or an expectation of a Scenario does not hold.
+    invalid, or the cluster cannot be read, 4 a plugin has a bug, 5 an expectation of a Scenario does not hold.
     """
     if is_scenario(names, or_stdin=True):
         unused = {
@@ -255,7 +254,7 @@ def simulate(
     elif output != "html":
         print_serialized(report, output)
     if plugin_bugs or news.pending or report.not_created:
-        click.get_current_context().exit(EXIT_PLUGIN_BUG if plugin_bugs else EXIT_SOME_PENDING)
+        click.get_current_context().exit(ExitStatus.PLUGIN_BUG if plugin_bugs else ExitStatus.PENDING)
 
 
 def _watch(simulation: Simulation, recorder: RunRecorder) -> None:

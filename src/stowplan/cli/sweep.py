@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from stowplan.cli.command import Command
+from stowplan.cli.exit_status import ExitStatus
 from stowplan.cli.plugins import load_plugins
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import aligned
@@ -78,7 +79,8 @@ def sweep_command(
       stowplan sweep study.yaml --jobs 2
       stowplan sweep study.yaml --dask tcp://10.0.0.1:8786 --plot front.svg -o markdown
 
-    Exit status: 0 all runs have results, 1 some failed, 2 the study cannot be used, 130 interrupted.
+    Exit status: 0 all runs have results, 1 some failed, 2 the study cannot be used, 4 some failed by a bug of a plugin,
+    130 interrupted.
     """
     study = load_study(study_file)
     folder = out or Path(f"{study.name}-results")
@@ -103,7 +105,8 @@ def sweep_command(
     for row in results.failed:
         click.echo(f"stowplan: run {row.name} (seed {row.seed}): {row.error}", err=True)
     if results.failed:
-        click.get_current_context().exit(1)
+        bugs = any(row.plugin_bug for row in results.failed)
+        click.get_current_context().exit(ExitStatus.PLUGIN_BUG if bugs else ExitStatus.CHECK_FAILED)
 
 
 def _write(file: Path, content: bytes) -> None:

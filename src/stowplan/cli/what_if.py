@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stowplan.cli.command import Command
-from stowplan.cli.plugins import EXIT_PLUGIN_BUG, load_plugins
+from stowplan.cli.exit_status import ExitStatus
+from stowplan.cli.plugins import load_plugins, print_plugin_bugs
 from stowplan.cli.state_options import StateRequest, state_options
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from stowplan.simulator.what_if.records import WhatIfAnswer
     from stowplan.simulator.what_if.run import ClusterRun
 
-EXIT_SOME_PENDING = 3
 _TEXT_WIDTH = 100
 
 _ORDER = "stowplan.what_if.order"
@@ -135,8 +135,8 @@ def what_if(
         answer = _report(run, question, state) if output == "html" else answer_of(run, question)
     _print(answer, output, everything)
     if answer.plugin_bugs:
-        ctx.exit(EXIT_PLUGIN_BUG)
-    ctx.exit(EXIT_SOME_PENDING if _some_wait(answer) else 0)
+        ctx.exit(ExitStatus.PLUGIN_BUG)
+    ctx.exit(ExitStatus.PENDING if _some_wait(answer) else ExitStatus.SUCCESS)
 
 
 def _report(run: ClusterRun, question: WhatIfQuestion, state: State) -> WhatIfAnswer:
@@ -275,9 +275,9 @@ def _print(answer: WhatIfAnswer, output: str, everything: bool) -> None:
     from stowplan.simulator.what_if.serialized import to_json, to_yaml
     from stowplan.simulator.what_if.text import what_if_lines
 
-    bugs = (f"plugin {name}: {bug}" for name, bug in answer.plugin_bugs.items())
-    for note in (*answer.notes, *bugs):
+    for note in answer.notes:
         click.echo(f"stowplan: {note}", err=True)
+    print_plugin_bugs(answer.plugin_bugs)
     if output in ("json", "yaml"):
         sys.stdout.buffer.write((to_json if output == "json" else to_yaml)(answer))
         return

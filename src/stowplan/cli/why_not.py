@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from stowplan.cli.answers import EXIT_PENDING, as_option, output_option, print_answer
+from stowplan.cli.answers import as_option, output_option, print_answer
 from stowplan.cli.command import Command
+from stowplan.cli.exit_status import ExitStatus
 from stowplan.cli.state_options import StateRequest, state_options
 
 
@@ -43,4 +44,4 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
             state.insight.check_profile(profile)
             answer = run(StateAnswers(state).why_not(pod, state.namespace, node, profile=profile))
     print_answer(answer, output, lambda layout: why_not_lines(answer, layout))
-    click.get_current_context().exit(0 if answer.fits else EXIT_PENDING)
+    click.get_current_context().exit(ExitStatus.SUCCESS if answer.fits else ExitStatus.PENDING)

@@ -248,6 +248,10 @@ class Engine:
         """By schedulerName."""
         return self._state.profiles
 
+    def plugin_bugs(self) -> dict[str, str]:
+        """The first bug of each plugin that has shown one, by the plugin's name."""
+        return {name: bug for profile in self.profiles.values() for name, bug in profile.plugin_bugs().items()}
+
     @property
     def cluster(self) -> Cluster:
         """The cache of nodes, assigned and assumed pods, and other objects."""

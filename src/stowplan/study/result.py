@@ -40,6 +40,8 @@ class RunResult:
     expectations: tuple[CheckedExpectation, ...] = ()
     decisions: int = 0
     document: Mapping[str, Any] = field(default_factory=dict)
+    plugin_bugs: Mapping[str, str] = field(default_factory=dict)
+    """The first bug of each plugin that has shown one, by the plugin's name."""
 
     @property
     def pods(self) -> ResultTable:

@@ -131,6 +131,7 @@ class LiveRun:
             self._expectations.check(self, values, begin),
             recording.decisions,
             scenario.document,
+            self.simulation.simulation.engine.plugin_bugs(),
         )
 
 

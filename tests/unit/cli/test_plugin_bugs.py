@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -74,6 +75,70 @@ def test_a_plugin_that_fails_for_a_pod(body: str, mine: Path) -> None:
 def test_a_verdict_is_not_a_bug(body: str, mine: Path) -> None:
     result = simulate(mine, f"def filter(self, state, pod, node): {body}")
     assert result.exit_code == (0 if "None" in body else 3)
+
+
+SCENARIO = """
+apiVersion: simulation.stowplan/v1alpha1
+kind: Scenario
+metadata: {name: s}
+until: {time: 1h}
+nodes: {pools: [{name: n, count: 2, template: {status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}}]}
+workloads:
+- name: web
+  template:
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      selector: {matchLabels: {app: web}}
+      template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web:1}]}}
+  replicas: {at: {0h: 3}}
+expect: [{metric: nodes, below: 1}]
+"""
+STUDY = """
+apiVersion: simulation.stowplan/v1alpha1
+kind: Study
+scenario: s.yaml
+seeds: 1
+plugins: [mine.py:P]
+vary: {nodes.pools.n.count: [2]}
+"""
+BOTH = ("--config", "a=default", "--config", "b=default", "--seeds", "1")
+
+
+@pytest.mark.parametrize("body", ["", "x = undefined", f"{FILTER}return 1 / 0"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("simulate", "-f", "s.yaml", "--plugin=mine.py:P"),
+        ("scenario", "run", "s.yaml", "--plugin=mine.py:P"),
+        ("compare", "s.yaml", "--plugin=mine.py:P", *BOTH),
+        ("sweep", "study.yaml"),
+        ("diff", "default", "default", "-f", "all.json", "--plugin=mine.py:P"),
+        ("diff", "default", "mine.py:P", "-f", "all.json"),
+        ("replay", "r.gz", "--plugin=mine.py:P"),
+    ],
+)
+def test_a_plugin_in_a_run_over_time_or_in_two_runs(
+    command: tuple[str, ...], body: str, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    simulate(mine, body or f"{FILTER}pass")
+    Path("s.yaml").write_text(SCENARIO)
+    Path("study.yaml").write_text(STUDY)
+    pods = [pod("web"), pod("web", nodeName="a")]
+    for each in pods:
+        each["metadata"]["uid"] = "u"
+    changes = [{"time": 0, "kind": each["kind"], "object": each} for each in (node("a"), *pods)]
+    lines = [{"kind": "StowplanRecording", "version": 1}, *changes]
+    Path("r.gz").write_bytes(gzip.compress(b"".join(json.dumps(line).encode() + b"\n" for line in lines)))
+    result = CliRunner().invoke(cli, command)
+    if body:
+        assert result.exit_code == 4, result.output
+        assert "mine.py:5)" in result.stderr
+    else:
+        assert result.exit_code == (5 if command[0] in ("simulate", "scenario") else 0), result.output
+        assert "mine.py" not in result.stderr
 
 
 def test_config_check_and_the_scheduler(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,11 +93,11 @@ def test_a_scenario_is_run_by_simulate(folder: Path) -> None:
     assert "<svg" in call("simulate", "-f", "s.yaml", "-o", "html").stdout
 
 
-def test_an_expectation_that_does_not_hold_is_exit_status_4(folder: Path) -> None:
+def test_an_expectation_that_does_not_hold_is_exit_status_5(folder: Path) -> None:
     text = (folder / "s.yaml").read_text()
     (folder / "s.yaml").write_text(text + "expect:\n- {metric: nodes, below: 5}\n- {metric: nodes, above: 5}\n")
     found = call("simulate", "-f", "s.yaml")
-    assert found.exit_code == 4
+    assert found.exit_code == 5
     assert found.stdout.splitlines()[-2:] == [
         "FAILED  nodes below 5: found 20",
         "ok      nodes above 5: found 20",
@@ -162,7 +162,7 @@ def test_compare(folder: Path) -> None:
     same = call("compare", "s.yaml", "--config", "a=a.yaml", "--config", "b=default", "--seeds", "1")
     assert "b: 0.0% of" in same.stdout
     failing = ("--seeds", "2", "--metric", "imbalance.cpu", "--fail-if", "imbalance.cpu worse 1%")
-    assert call("compare", "s.yaml", *both, *failing).exit_code == 4
+    assert call("compare", "s.yaml", *both, *failing).exit_code == 5
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def compared_run(run: ClusterRun, name: str, again: str, namespace: str, by: str
     workloads = _explained(run, report, compare((), report.pods).workloads)
     reasons = {each.workload: each.why for each in workloads if each.why}
     totals, cluster = totals_of(run, report, by, requests), run.simulation.engine.cluster
-    return ComparedRun(name, report.pods, totals, group_of_nodes(run, by), reasons, cluster)
+    return ComparedRun(name, report.pods, totals, group_of_nodes(run, by), reasons, cluster, run.plugin_bugs())
 
 
 def apply_changes(run: ClusterRun, question: WhatIfQuestion) -> tuple[ClusterRun, Effects, list[str]]:

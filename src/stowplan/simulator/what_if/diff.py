@@ -26,6 +26,8 @@ class ComparedRun(NamedTuple):
     """Why workloads wait, if it is known."""
     cluster: Cluster | None = None
     """The nodes at the end of a simulation."""
+    plugin_bugs: Mapping[str, str] = {}
+    """The first bug of each plugin that has shown one."""
 
 
 def recorded(run: RecordedRun) -> ComparedRun:

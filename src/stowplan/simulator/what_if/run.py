@@ -83,10 +83,7 @@ class ClusterRun:
 
     def plugin_bugs(self) -> dict[str, str]:
         """The first bug of each plugin that has shown one."""
-        bugs: dict[str, str] = {}
-        for profile in self.simulation.engine.profiles.values():
-            bugs |= profile.plugin_bugs()
-        return bugs
+        return self.simulation.engine.plugin_bugs()
 
     def report(self) -> SimulationReport:
         return report_of(self.simulation, self.recorder, {})

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from stowplan._version import __version__
-from stowplan.errors import InputError, StowplanError, os_error_text
+from stowplan.errors import InputError, PluginBugError, StowplanError, os_error_text
 
 LoadPlugins = Callable[[tuple[str, ...]], Mapping[str, Any]]
 """Plugins by name from their specifications; must be importable in other processes."""
@@ -40,6 +40,8 @@ class SweepRow(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     metrics: dict[str, float] = {}
     error: str = ""
+    plugin_bug: bool = False
+    """Whether the error is a bug of a plugin."""
     cpu_seconds: float = 0.0
 
 
@@ -55,12 +57,12 @@ def make_task(
 def execute(task: RunTask, folder: str, load_plugins: LoadPlugins | None = None) -> SweepRow:
     """Run a task and write its result. The file appears at once, by renaming: a run that is killed leaves none."""
     begun_at = process_time()
-    metrics, error = {}, ""
+    metrics, error, is_plugin_bug = {}, "", False
     try:
         found = find_runner(task.runner)({**task.parameters, "seed": task.seed}, load_plugins)
         metrics = {str(name): float(value) for name, value in found.items()}
     except StowplanError as problem:
-        error = str(problem)
+        error, is_plugin_bug = str(problem), isinstance(problem, PluginBugError)
     except Exception as problem:
         error = f"{type(problem).__name__}: {problem}"
     seconds = round(process_time() - begun_at, 3)
@@ -70,6 +72,7 @@ def execute(task: RunTask, folder: str, load_plugins: LoadPlugins | None = None)
         seed=task.seed,
         metrics=metrics,
         error=error,
+        plugin_bug=is_plugin_bug,
         cpu_seconds=seconds,
     )
     write_row(row, Path(folder))

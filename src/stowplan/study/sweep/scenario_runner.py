@@ -12,6 +12,7 @@ import msgspec
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration
 from stowplan.config import read as read_config
 from stowplan.config.text import parse
+from stowplan.errors import PluginBugError
 from stowplan.simulator.scenario import LoadedScenario, compile_scenario
 from stowplan.simulator.scenario.reading import read_file
 from stowplan.study.metric_names import MetricNames
@@ -95,6 +96,8 @@ def run_scenario(parameters: Mapping[str, Any], load_plugins: LoadPlugins | None
         msgspec.json.encode(parameters["config"]), "config", IN_TREE_PLUGINS.union(plugins)
     ).config
     result = run(scenario, parameters["seed"], RunSettings(config=config, plugins=dict(plugins)))
+    if result.plugin_bugs:  # Its metrics are not those of a scheduler with the plugin.
+        raise PluginBugError("; ".join(f"plugin {name}: {bug}" for name, bug in result.plugin_bugs.items()))
     return {
         f"{each.metric} {each.key}" if each.key else each.metric: each.value
         for each in result.values
