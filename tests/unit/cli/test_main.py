@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import stowplan.cli as package
 from stowplan.cli.command import Command
 from stowplan.cli.exit_status import ExitStatus
-from stowplan.cli.main import COMMANDS, CommandEntry, CommandError, cli, main
+from stowplan.cli.main import COMMANDS, CommandEntry, cli, main
 from stowplan.errors import ConfigError, InputError
 
 Behaviour = Callable[[], object]
