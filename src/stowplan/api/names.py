@@ -11,8 +11,8 @@ _LABEL = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
 
-_MAX_LABEL = 63
-_MAX_SUBDOMAIN = 253
+_MAX_LABEL_LENGTH = 63
+_MAX_SUBDOMAIN_LENGTH = 253
 
 _match_key = re.compile(_LABEL, re.ASCII).fullmatch
 _match_value = re.compile(f"({_LABEL})?", re.ASCII).fullmatch
@@ -53,7 +53,7 @@ def label_key_errors(key: str) -> tuple[str, ...]:
         errors += [f"prefix part {error}" for error in subdomain_errors(prefix)]
     if not name:
         errors.append("name part must be non-empty")
-    elif too_long := _length_error(name, _MAX_LABEL):
+    elif too_long := _length_error(name, _MAX_LABEL_LENGTH):
         errors.append(f"name part {too_long}")
     if not _match_key(name):
         errors.append(f"name part {_KEY_ERROR}")
@@ -63,7 +63,7 @@ def label_key_errors(key: str) -> tuple[str, ...]:
 @text_cache(4096)
 def label_value_errors(value: str) -> tuple[str, ...]:
     """The errors of a label value, which may be empty."""
-    too_long = _length_error(value, _MAX_LABEL)
+    too_long = _length_error(value, _MAX_LABEL_LENGTH)
     errors = [too_long] if too_long else []
     if not _match_value(value):
         errors.append(_VALUE_ERROR)
@@ -72,7 +72,7 @@ def label_value_errors(value: str) -> tuple[str, ...]:
 
 def dns_label_errors(name: str) -> list[str]:
     """The errors of a DNS label, the syntax of names of parts of objects."""
-    too_long = _length_error(name, _MAX_LABEL)
+    too_long = _length_error(name, _MAX_LABEL_LENGTH)
     errors = [too_long] if too_long else []
     if not _match_dns_label(name):
         errors.append(_DNS_LABEL_ERROR)
@@ -81,7 +81,7 @@ def dns_label_errors(name: str) -> list[str]:
 
 def subdomain_errors(name: str) -> list[str]:
     """The errors of a DNS subdomain, the syntax of most names of objects."""
-    too_long = _length_error(name, _MAX_SUBDOMAIN)
+    too_long = _length_error(name, _MAX_SUBDOMAIN_LENGTH)
     errors = [too_long] if too_long else []
     if not _match_subdomain(name):
         errors.append(_SUBDOMAIN_ERROR)

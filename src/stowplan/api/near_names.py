@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-MAX_DISTANCE = 2
+MAX_EDITS = 2
 """Inserted, deleted and replaced characters."""
 
 _SEPARATORS = str.maketrans("", "", "-_.")
@@ -15,7 +15,7 @@ def near_names(name: str, known: Iterable[str]) -> list[str]:
     found = []
     for other in known:
         distance = 0 if _plain(other) == _plain(name) else edit_distance(name, other)
-        if other != name and distance <= min(MAX_DISTANCE, len(name) // 3):
+        if other != name and distance <= min(MAX_EDITS, len(name) // 3):
             found.append((distance, other))
     return [other for _, other in sorted(found)]
 
@@ -26,9 +26,9 @@ def is_near(name: str, other: str) -> bool:
 
 
 def edit_distance(a: str, b: str) -> int:
-    """The Levenshtein distance; `MAX_DISTANCE` + 1 stands for everything above."""
-    if abs(len(a) - len(b)) > MAX_DISTANCE:
-        return MAX_DISTANCE + 1
+    """The Levenshtein distance; `MAX_EDITS` + 1 stands for everything above."""
+    if abs(len(a) - len(b)) > MAX_EDITS:
+        return MAX_EDITS + 1
     row = list(range(len(b) + 1))
     for number, left in enumerate(a, 1):
         before, row[0] = row[0], number
@@ -37,9 +37,9 @@ def edit_distance(a: str, b: str) -> int:
                 row[position],
                 min(row[position] + 1, row[position - 1] + 1, before + (left != right)),
             )
-        if min(row) > MAX_DISTANCE:
-            return MAX_DISTANCE + 1
-    return min(row[-1], MAX_DISTANCE + 1)
+        if min(row) > MAX_EDITS:
+            return MAX_EDITS + 1
+    return min(row[-1], MAX_EDITS + 1)
 
 
 def _plain(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter_ns, process_time_ns
 from typing import NamedTuple
 
-from stowplan.bench.object_series import RUNNING, node_name, pods
+from stowplan.bench.object_series import FIRST_RUNNING_POD_NUMBER, node_name, pods
 from stowplan.bench.scenario import Scenario
 from stowplan.bench.scenario_cluster import build_scenario_cluster
 
@@ -39,7 +39,9 @@ def load(scenario: Scenario, count: int, pod_count: int, seed: int) -> Load:
     scenario_cluster = build_scenario_cluster(scenario, count, seed)
     latencies = []
     cpu = 0
-    for source in pods(scenario.incoming, pod_count, RUNNING, lambda number: node_name(number % count)):
+    for source in pods(
+        scenario.incoming, pod_count, FIRST_RUNNING_POD_NUMBER, lambda number: node_name(number % count)
+    ):
         start, begin = process_time_ns(), perf_counter_ns()
         scenario_cluster.cluster.add_pod(scenario_cluster.cluster.pod(source))
         latencies.append(perf_counter_ns() - begin)

@@ -13,10 +13,10 @@ from stowplan.api import codec
 from stowplan.bench.object_pattern import ObjectPattern, Range, overlay
 from stowplan.bench.scenario import NodeSeries, PodSeries, load_object
 
-PAGE = 500
+PAGE_NODES = 500
 """Nodes in one page of a list from the API server."""
 
-RUNNING = 10_000_000
+FIRST_RUNNING_POD_NUMBER = 10_000_000
 """The number of the first running pod, far above those of pending pods: names and uids contain the number."""
 
 _COMMON_IMAGES = 5
@@ -41,8 +41,8 @@ def node_pages(count: int, series: NodeSeries, seed: int) -> Iterator[bytes]:
     pattern = ObjectPattern(overlay(base["object"], series.node), ranges | series.vary)
     images = [_image(number) for number in range(_ALL_IMAGES)]
     random = Random(seed)
-    for first in range(0, count, PAGE):
-        nodes = [pattern.kind(number) for number in range(first, min(count, first + PAGE))]
+    for first in range(0, count, PAGE_NODES):
+        nodes = [pattern.kind(number) for number in range(first, min(count, first + PAGE_NODES))]
         for node in nodes:
             node["status"]["images"] = images[:_COMMON_IMAGES] + random.sample(
                 images[_COMMON_IMAGES:], _IMAGES_PER_NODE - _COMMON_IMAGES

@@ -13,7 +13,7 @@ from stowplan.bench.memory import load_apart, rss_mib
 from stowplan.bench.result import Result
 from stowplan.bench.scenario import Scenario
 from stowplan.bench.scenario_cluster import ScenarioCluster, build_scenario_cluster
-from stowplan.bench.trial import CHECKS, DecisionTrial
+from stowplan.bench.trial import CHECKED_DECISIONS, DecisionTrial
 
 _PODS_PER_TURN = 1000
 """Clusters take turns after so many pods, since the machine's speed may drift."""
@@ -102,7 +102,7 @@ class Runner:
         first ones.
         """
         self._progress(f"{scenario.name}: checking {result.pods:,} decisions")
-        trial = self._trial(scenario, result.nodes, result.pods, CHECKS)
+        trial = self._trial(scenario, result.nodes, result.pods, CHECKED_DECISIONS)
         trial.advance(result.pods)
         self.disagreements += trial.disagreements
         if trial.placements != placements:

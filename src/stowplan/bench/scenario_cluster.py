@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from stowplan import api, config
 from stowplan.api import codec
-from stowplan.bench.object_series import RUNNING, node_name, nodes, pods
+from stowplan.bench.object_series import FIRST_RUNNING_POD_NUMBER, node_name, nodes, pods
 from stowplan.bench.scenario import Scenario
 from stowplan.cache import Cluster
 from stowplan.framework import Pod
@@ -81,7 +81,9 @@ def fill_cluster(cluster: Cluster, scenario: Scenario, count: int, seed: int) ->
         cluster.put(codec.convert(struct, item))
     running = scenario.running
     if running is not None:
-        for pod in pods(running, running.per_node * count, RUNNING, lambda number: node_name(number % count)):
+        for pod in pods(
+            running, running.per_node * count, FIRST_RUNNING_POD_NUMBER, lambda number: node_name(number % count)
+        ):
             cluster.add_pod(cluster.pod(pod))
 
 

@@ -13,8 +13,8 @@ from stowplan.bench.scenario_cluster import DeciderOutcome, ScenarioCluster
 from stowplan.framework import Pod
 from stowplan.runtime.gc_tuning import settle_heap
 
-CHECKS = 200
-_BATCH = 1000
+CHECKED_DECISIONS = 200
+_BATCH_PODS = 1000
 
 
 class DecisionTrial:
@@ -25,7 +25,12 @@ class DecisionTrial:
     """
 
     def __init__(
-        self, scenario: Scenario, scenario_cluster: ScenarioCluster, count: int, seed: int, checks: int = CHECKS
+        self,
+        scenario: Scenario,
+        scenario_cluster: ScenarioCluster,
+        count: int,
+        seed: int,
+        checks: int = CHECKED_DECISIONS,
     ) -> None:
         self.scenario = scenario
         self.latencies: list[int] = []
@@ -45,7 +50,7 @@ class DecisionTrial:
     def advance(self, count: int) -> None:
         """Decide `count` more pods."""
         while count > 0:
-            batch = list(islice(self._pods, min(_BATCH, count)))
+            batch = list(islice(self._pods, min(_BATCH_PODS, count)))
             if not batch:
                 return
             self._decide(batch)

@@ -20,12 +20,12 @@ Eligible = NDArray[np.bool_]
 
 _NO_DOMAINS: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 
-_NONE = 2**31 - 1
+_COUNT_WITHOUT_DOMAINS = 2**31 - 1
 """The least count where there are no domains, as in kube-scheduler."""
 
 _MAX_SORTED_NAMES = 200
 
-_MIN_SWEEP = 4
+_MIN_SWEPT_SUMS = 4
 """Sums that are gone are swept out when their list has doubled, but not below this length."""
 
 _stamps = count(1)
@@ -46,7 +46,7 @@ class SlotCounts:
         self.total = 0
         self._known: dict[tuple[str, object], ref[DomainCounts]] = {}
         self._live: list[ref[DomainCounts]] = []
-        self._max_live = _MIN_SWEEP
+        self._max_live = _MIN_SWEPT_SUMS
 
     def grow(self, size: int) -> None:
         if self.values.readonly:
@@ -83,7 +83,7 @@ class SlotCounts:
             if len(self._live) > self._max_live:
                 self._known = {key: live for key, live in self._known.items() if live() is not None}
                 self._live = list(self._known.values())
-                self._max_live = max(_MIN_SWEEP, 2 * len(self._live))
+                self._max_live = max(_MIN_SWEPT_SUMS, 2 * len(self._live))
         domains.refresh(eligible)
         return domains
 
@@ -115,7 +115,7 @@ class DomainCounts:
         self._eligible: Eligible | None = None
         self._version = -1
         self._levels: dict[int, int] | None = None
-        self._least = _NONE
+        self._least = _COUNT_WITHOUT_DOMAINS
         self._counted_domains = _NO_DOMAINS
         self.array: NDArray[np.float64] = np.zeros(1)
         """Sum by domain id; the last entry, reached by the id of absence, stays zero."""
@@ -199,7 +199,7 @@ class DomainCounts:
         if self._levels is None:
             levels, numbers = np.unique(self.array[self._counted_domains], return_counts=True)
             self._levels = dict(zip(levels.astype(int).tolist(), numbers.tolist(), strict=True))
-            self._least = min(self._levels, default=_NONE)
+            self._least = min(self._levels, default=_COUNT_WITHOUT_DOMAINS)
         return self._least
 
     def of(self, slot: int) -> float:

@@ -9,7 +9,7 @@ from weakref import ref
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-_SMALLEST = 1024
+_MIN_SWEPT_ENTRIES = 1024
 
 
 class WeakTable(Generic[K, V]):
@@ -21,7 +21,7 @@ class WeakTable(Generic[K, V]):
 
     def __init__(self) -> None:
         self._entries: dict[K, ref[V]] = {}
-        self._limit = _SMALLEST
+        self._limit = _MIN_SWEPT_ENTRIES
 
     def __bool__(self) -> bool:
         """Whether there may be anything in it."""
@@ -39,7 +39,7 @@ class WeakTable(Generic[K, V]):
     def sweep(self) -> None:
         """Drop the entries whose value is gone."""
         self._entries = {key: entry for key, entry in self._entries.items() if entry() is not None}
-        self._limit = max(_SMALLEST, 2 * len(self._entries))
+        self._limit = max(_MIN_SWEPT_ENTRIES, 2 * len(self._entries))
 
     def items(self) -> Iterator[tuple[K, V]]:
         for key, entry in list(self._entries.items()):

@@ -26,7 +26,7 @@ from stowplan.framework import NodeInfo, Nodes
 
 T = TypeVar("T")
 
-_INITIAL = 64
+_INITIAL_SLOTS = 64
 _MAX_UNUSED_TAINT_SETS = 16
 _NO_NODE = api.Node()
 
@@ -35,36 +35,36 @@ class NodeTable:
     """Slots, and the columns over them. A removed node leaves a free slot that a later one takes."""
 
     def __init__(self) -> None:
-        self.capacity = _INITIAL
+        self.capacity = _INITIAL_SLOTS
         self.high = 0
         """One past the highest slot ever used: columns are read up to here."""
-        self.infos: list[NodeInfo | None] = [None] * _INITIAL
+        self.infos: list[NodeInfo | None] = [None] * _INITIAL_SLOTS
         self.slot_of: dict[str, int] = {}
         self._free: list[int] = []
-        self.alive: NDArray[np.bool_] = np.zeros(_INITIAL, dtype=np.bool_)
-        self.unschedulable: NDArray[np.bool_] = np.zeros(_INITIAL, dtype=np.bool_)
-        self.sheet = Sheet(_INITIAL)
+        self.alive: NDArray[np.bool_] = np.zeros(_INITIAL_SLOTS, dtype=np.bool_)
+        self.unschedulable: NDArray[np.bool_] = np.zeros(_INITIAL_SLOTS, dtype=np.bool_)
+        self.sheet = Sheet(_INITIAL_SLOTS)
         sheet = self.sheet
         self.allocatable: dict[str, Column] = {"cpu": sheet.allocatable_cpu, "memory": sheet.allocatable_memory}
         self.requested: dict[str, Column] = {"cpu": sheet.requested_cpu, "memory": sheet.requested_memory}
-        self.allocatable["ephemeral-storage"] = Column(_INITIAL)
-        self.requested["ephemeral-storage"] = Column(_INITIAL)
-        self._offered_scalars = ScalarColumns(self.allocatable, _INITIAL, self._free, 1.0)
-        self._requested_scalars = ScalarColumns(self.requested, _INITIAL, self._free, 0.0)
+        self.allocatable["ephemeral-storage"] = Column(_INITIAL_SLOTS)
+        self.requested["ephemeral-storage"] = Column(_INITIAL_SLOTS)
+        self._offered_scalars = ScalarColumns(self.allocatable, _INITIAL_SLOTS, self._free, 1.0)
+        self._requested_scalars = ScalarColumns(self.requested, _INITIAL_SLOTS, self._free, 0.0)
         self.allowed_pods = sheet.allowed_pods
         self.pod_count = sheet.pod_count
         self.non_zero_cpu = sheet.non_zero_cpu
         self.non_zero_memory = sheet.non_zero_memory
-        self.taint_set: NDArray[np.intp] = np.zeros(_INITIAL, dtype=np.intp)
+        self.taint_set: NDArray[np.intp] = np.zeros(_INITIAL_SLOTS, dtype=np.intp)
         self.taint_sets: list[tuple[api.Taint, ...]] = [()]
         self.taint_generation = 0
         """Grows when `taint_sets` is numbered anew, without the sets that no node has any more."""
         self._taint_ids: dict[tuple[api.Taint, ...], int] = {(): 0}
         self.images = ImageTable()
         self.labels = LabelColumns()
-        self.node_log = ChangeLog(_INITIAL)
+        self.node_log = ChangeLog(_INITIAL_SLOTS)
         """Slots whose node object changed, came or went."""
-        self.log = ChangeLog(_INITIAL)
+        self.log = ChangeLog(_INITIAL_SLOTS)
         """Slots where anything changed: the node object, or the pods on it."""
         self.version = 0
         """Changes when a node object changes, comes or goes. Equal versions mean equal node objects."""

@@ -13,11 +13,11 @@ from stowplan.api.quantity import Exact, milli_value, parse, round_up, value
 from stowplan.framework import PodTemplate
 
 DEFAULT_MILLI_CPU = 100
-DEFAULT_MEMORY = 200 * 1024 * 1024
+DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
 
 Amounts = dict[str, Exact]
 
-_DEFAULTS: Amounts = {"cpu": parse(f"{DEFAULT_MILLI_CPU}m"), "memory": parse(DEFAULT_MEMORY)}
+_DEFAULTS: Amounts = {"cpu": parse(f"{DEFAULT_MILLI_CPU}m"), "memory": parse(DEFAULT_MEMORY_BYTES)}
 
 
 def scheduling_requests(spec: PodSpec, status: PodStatus | None = None) -> tuple[dict[str, int], tuple[int, int]]:
@@ -55,7 +55,7 @@ def _single_requests(requests: ResourceList) -> tuple[dict[str, int], tuple[int,
         for name, quantity in requests.items()
         if is_schedulable_resource(name)
     }
-    return rounded, (rounded.get("cpu", DEFAULT_MILLI_CPU), rounded.get("memory", DEFAULT_MEMORY))
+    return rounded, (rounded.get("cpu", DEFAULT_MILLI_CPU), rounded.get("memory", DEFAULT_MEMORY_BYTES))
 
 
 def _plain_requests(spec: PodSpec) -> tuple[Amounts, Amounts]:

@@ -81,7 +81,7 @@ class TermKind(NamedTuple):
         return self.required and self.anti
 
 
-_MIN_SWEEP = 16
+_MIN_SWEPT_ENTRIES = 16
 """Selectors and terms that are gone are swept out when a list longer than this has doubled."""
 
 Selectors = list[tuple[PodSelector, ref[SlotCounts]]]
@@ -117,7 +117,7 @@ class PodClass:
         """Grows when a term comes or goes."""
         self.by_slot: dict[int, int] = {}
         self.terminating_by_slot: dict[int, int] = {}
-        self._max_selectors = self._max_terms = _MIN_SWEEP
+        self._max_selectors = self._max_terms = _MIN_SWEPT_ENTRIES
 
     @property
     def on_nodes(self) -> bool:
@@ -129,14 +129,14 @@ class PodClass:
         self.selectors.append((selector, ref(counts)))
         if len(self.selectors) > self._max_selectors:
             self.selectors = [entry for entry in self.selectors if entry[1]() is not None]
-            self._max_selectors = max(_MIN_SWEEP, 2 * len(self.selectors))
+            self._max_selectors = max(_MIN_SWEPT_ENTRIES, 2 * len(self.selectors))
 
     def add_term(self, kind: TermKind, counts: SlotCounts) -> None:
         """Add a term that matches pods of this class."""
         (self.repelled_by if kind.repels else self.weighed_by).append((kind, ref(counts)))
         self.version += 1
         terms = len(self.repelled_by) + len(self.weighed_by)
-        if terms <= _MIN_SWEEP or terms > self._max_terms:
+        if terms <= _MIN_SWEPT_ENTRIES or terms > self._max_terms:
             self.meet([*self.repelled_by, *self.weighed_by])
             self._max_terms = 2 * (len(self.repelled_by) + len(self.weighed_by))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     MakeShadow = Callable[[Release], Shadow]
 
-_MAX_SHOWN = 20
+_MAX_SHOWN_DECISIONS = 20
 
 
 @click.command(cls=Command)
@@ -207,7 +207,7 @@ def _print(shadow: Shadow, output: str, *, complete: bool, everything: bool) -> 
     click.echo(f"{whole:,} bound pod{'' if whole == 1 else 's'}: {verdicts}")
     if shadow.decisions:
         rows = [("TIME", "POD", "BOUND TO", "WOULD BE ON", "POINTS", "VERDICT")]
-        shown = shadow.decisions if everything else shadow.decisions[:_MAX_SHOWN]
+        shown = shadow.decisions if everything else shadow.decisions[:_MAX_SHOWN_DECISIONS]
         rows += [
             (f"{each.time:.1f}", each.pod, each.bound, each.chosen or "-", f"+{each.points}", each.verdict)
             for each in shown

@@ -30,7 +30,7 @@ MAX_HOLD_SECONDS = 5.0
 MAX_ATTEMPTS = 12
 RETRY_SECONDS = 10.0
 
-_JITTER = 0.25
+_RETRY_JITTER_SHARE = 0.25
 _DRAIN_POLL_SECONDS = 0.005
 _DEFERRED_POLL_SECONDS = 0.2
 _HOLD_POLL_SECONDS = 0.02
@@ -304,7 +304,7 @@ class EventRecorder:
             self._drop(request, "Unable to write event (retry limit exceeded!)", "RetryLimit", str(error))
         else:
             self._delayed += 1
-            pause = self._retry_seconds * (1 + _JITTER * self._rng.random())
+            pause = self._retry_seconds * (1 + _RETRY_JITTER_SHARE * self._rng.random())
             self._loop.call_later(pause, self._retry, request)
         self._pump()
 

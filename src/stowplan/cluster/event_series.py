@@ -14,7 +14,7 @@ FINISH_AFTER_SECONDS = 360.0
 REFRESH_SECONDS = 1800.0
 """Period in which the count of a live series is sent, also to keep the event from expiring."""
 MAX_SERIES = 10_000
-MAX_TOGETHER = 1_000
+MAX_JOINED_BATCHES = 1_000
 
 
 class Series:
@@ -170,7 +170,7 @@ class SeriesBook:
             return
         together = self._together.get(batch)
         if together is None:
-            if len(self._together) >= MAX_TOGETHER:
+            if len(self._together) >= MAX_JOINED_BATCHES:
                 self._together.pop(next(iter(self._together))).settle()
             together = self._together[batch] = SeriesTogether()
         together.keep(known)

@@ -21,7 +21,7 @@ Slots = NDArray[np.intp]
 
 _ZERO = bytes(8)
 
-MAX_DERIVED = 64
+MAX_DERIVED_ENTRIES = 64
 """Entries of `Nodes.derived`."""
 
 
@@ -68,7 +68,7 @@ class Nodes:
 
     def keep(self, key: Hashable, value: Any) -> None:
         """Add to `derived`, which is emptied when it is full: its keys may be named by pods."""
-        if len(self.derived) >= MAX_DERIVED:
+        if len(self.derived) >= MAX_DERIVED_ENTRIES:
             self.derived.clear()
         self.derived[key] = value
 

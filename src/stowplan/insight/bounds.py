@@ -18,7 +18,7 @@ from stowplan.plugins.node_affinity import NodeDemand, demands_of
 SELECTOR = "NodeAffinity"
 Efforts = NDArray[np.float64]
 
-IMPOSSIBLE = 50.0
+IMPOSSIBLE_EFFORT = 50.0
 """For rules that no change is proposed for: the location of volumes, the name of the node, features of the kubelet."""
 
 _EFFORTS = {
@@ -28,15 +28,15 @@ _EFFORTS = {
     "NodePorts": 4.0,
     "VolumeRestrictions": 6.0,
     "NodeVolumeLimits": 6.0,
-    "NodeName": IMPOSSIBLE,
-    "NodeDeclaredFeatures": IMPOSSIBLE,
-    "VolumeZone": IMPOSSIBLE,
-    "VolumeBinding": IMPOSSIBLE,
+    "NodeName": IMPOSSIBLE_EFFORT,
+    "NodeDeclaredFeatures": IMPOSSIBLE_EFFORT,
+    "VolumeZone": IMPOSSIBLE_EFFORT,
+    "VolumeBinding": IMPOSSIBLE_EFFORT,
 }
 _UNMET_REQUIREMENT, _NEAR_SPELLING = 3.0, 0.1
-_UNKNOWN = 4.0
-_ABOVE_ALLOCATABLE = 9.0
-_TOO_MANY_PODS = 6.0
+_UNKNOWN_PLUGIN_EFFORT = 4.0
+_ABOVE_ALLOCATABLE_EFFORT = 9.0
+_TOO_MANY_PODS_EFFORT = 6.0
 
 
 def effort_bounds(matrix: FilterMatrix) -> Efforts:
@@ -62,17 +62,17 @@ def _bound_of(matrix: FilterMatrix, plugin: str) -> Efforts | float:
         return _taints(matrix)
     if plugin == SELECTOR:
         return _unmet_requirements(matrix)
-    return _EFFORTS.get(plugin, _UNKNOWN)
+    return _EFFORTS.get(plugin, _UNKNOWN_PLUGIN_EFFORT)
 
 
 def _shortages(matrix: FilterMatrix) -> Efforts:
     table, high = matrix.table, matrix.high
-    found = np.where(table.pod_count.array[:high] >= table.allowed_pods.array[:high], _TOO_MANY_PODS, 0.0)
+    found = np.where(table.pod_count.array[:high] >= table.allowed_pods.array[:high], _TOO_MANY_PODS_EFFORT, 0.0)
     for resource, amount in matrix.pod.template.requests.items():
         if amount:
             allocatable, requested = table.resource(resource)
             free = allocatable.array[:high] - requested.array[:high]
-            effort = np.where(allocatable.array[:high] < amount, _ABOVE_ALLOCATABLE, 1.0)
+            effort = np.where(allocatable.array[:high] < amount, _ABOVE_ALLOCATABLE_EFFORT, 1.0)
             found += np.where(free < amount, effort + 20 * (amount - free) / amount, 0.0)
     return found
 

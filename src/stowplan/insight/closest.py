@@ -19,14 +19,14 @@ from stowplan.cache.journal import Journal
 from stowplan.framework import Change, Code, NodeInfo, Pod, Refusal, Status
 from stowplan.framework.explanation import ClosestNode
 from stowplan.insight.altered import altered_node, altered_pod, status_on
-from stowplan.insight.bounds import IMPOSSIBLE, effort_bounds
+from stowplan.insight.bounds import IMPOSSIBLE_EFFORT, effort_bounds
 from stowplan.insight.json_patch import PatchError, merged
 from stowplan.insight.leaving import leaving_pods
 from stowplan.insight.matrix import FilterMatrix
 from stowplan.insight.slices import Slices
 from stowplan.runtime.profile.profile import Profile
 
-MAX_CHECKS = 64
+MAX_CHECKED_CANDIDATES = 64
 CONTRADICTION = Status(Code.UnschedulableAndUnresolvable, "changes exclude each other")
 _MAX_ALTERNATIVES = 3
 
@@ -40,15 +40,19 @@ class _Candidate(NamedTuple):
 def closest_nodes(matrix: FilterMatrix, top: int) -> Slices[tuple[list[ClosestNode], int]]:
     """(the nodes that need the smallest changes, the number of checks)."""
     bounds = effort_bounds(matrix)
-    slots = np.flatnonzero(matrix.alive & matrix.refused() & (bounds < IMPOSSIBLE))
-    order = slots[np.argsort(bounds[slots], kind="stable")][: 4 * MAX_CHECKS]
+    slots = np.flatnonzero(matrix.alive & matrix.refused() & (bounds < IMPOSSIBLE_EFFORT))
+    order = slots[np.argsort(bounds[slots], kind="stable")][: 4 * MAX_CHECKED_CANDIDATES]
     infos = [info for slot in order.tolist() if (info := _info(matrix, slot)) is not None]
     heap = [_Candidate(float(bounds[info.slot]), info.name, info.slot) for info in infos]
     heapify(heap)
     yield
     found: list[tuple[float, ClosestNode]] = []
     checks = 0
-    while heap and checks < MAX_CHECKS and (len(found) < top or heap[0].effort < max(each[0] for each in found)):
+    while (
+        heap
+        and checks < MAX_CHECKED_CANDIDATES
+        and (len(found) < top or heap[0].effort < max(each[0] for each in found))
+    ):
         info = _info(matrix, heappop(heap).slot)
         if info is None:  # The node is gone since the last slice.
             continue

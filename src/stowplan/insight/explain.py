@@ -45,7 +45,7 @@ from stowplan.runtime.profile.profile import Profile
 __all__ = ["explain", "run"]
 
 _MAX_EXAMINED_FOR_BEST = 16
-_MAX_SAMPLE = 5
+_MAX_SAMPLE_NODES = 5
 
 
 def explain(
@@ -282,7 +282,7 @@ def _reasons(matrix: FilterMatrix) -> Slices[tuple[Reason, ...]]:
     reasons = []
     for plugin, nodes in matrix.by_plugin().items():
         slots = np.flatnonzero(nodes)
-        infos = [info for slot in slots[:_MAX_SAMPLE].tolist() if (info := matrix.table.infos[slot]) is not None]
+        infos = [info for slot in slots[:_MAX_SAMPLE_NODES].tolist() if (info := matrix.table.infos[slot]) is not None]
         messages: Counter[str] = Counter()
         for name, status, mask in matrix.rejected:
             if name == plugin:

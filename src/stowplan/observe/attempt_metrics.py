@@ -26,7 +26,7 @@ SCHEDULED, UNSCHEDULABLE, ERROR, BROKEN = "scheduled", "unschedulable", "error",
 
 PREEMPTION = "DefaultPreemption"
 
-SAMPLE_EVERY = 10
+SAMPLED_EVERY_NTH = 10
 """One attempt in ten is sampled for single plugins, as in kube-scheduler."""
 
 _MAX_ATTEMPTS_LABEL = 15
@@ -198,7 +198,7 @@ class AttemptMetrics:
         """Durations of single plugins, from one in ten attempts of a path."""
         seen = self._seen.get(path, 0)
         self._seen[path] = seen + len(positions)
-        samples = positions[-seen % SAMPLE_EVERY :: SAMPLE_EVERY]
+        samples = positions[-seen % SAMPLED_EVERY_NTH :: SAMPLED_EVERY_NTH]
         if not samples:
             return
         result, scores, post_filter = path

@@ -12,7 +12,7 @@ from stowplan.observe.series import Reading
 
 T = TypeVar("T")
 
-_MAX_READS = 5
+_MAX_READ_ATTEMPTS = 5
 
 _ON_ONE_THREAD = dict.fromkeys(("Filter", "Score", "InterPodAffinity", "PodTopologySpread"), 0)
 """Steps of the cycle that kube-scheduler runs in goroutines; here they run on the loop's thread."""
@@ -29,7 +29,7 @@ class RetriedRead(Generic[T]):
         self._last = at_first
 
     def __call__(self) -> T:
-        for _ in range(_MAX_READS):
+        for _ in range(_MAX_READ_ATTEMPTS):
             try:
                 self._last = self._read()
                 break

@@ -20,7 +20,7 @@ from stowplan.observe.attempt_metrics import (
     BROKEN,
     ERROR,
     PREEMPTION,
-    SAMPLE_EVERY,
+    SAMPLED_EVERY_NTH,
     SCHEDULED,
     UNSCHEDULABLE,
     AttemptMetrics,
@@ -165,7 +165,7 @@ class MetricsObserver(Observer):
         attempt = self._decided.get(queued.pod.uid)
         if attempt is not None and attempt.metrics.straight:
             attempt.metrics.until_binding.append(self._clock() - attempt.decided)
-            self._untimed_bindings = SAMPLE_EVERY - 1
+            self._untimed_bindings = SAMPLED_EVERY_NTH - 1
 
     def bound(self, queued: QueuedPodInfo, node_name: str) -> None:
         attempt = self._decided.pop(queued.pod.uid, None)
@@ -220,7 +220,7 @@ class MetricsObserver(Observer):
         self._later.append((self._metrics.point_duration.series(point, code, profile).observe, seconds))
         times = self._point_runs.get((point, code), 0)
         self._point_runs[point, code] = times + 1
-        if profile in self._profiles and not times % SAMPLE_EVERY:
+        if profile in self._profiles and not times % SAMPLED_EVERY_NTH:
             plugins = getattr(self._profiles[profile].binding_points(queued.pod.template), _BINDING_POINTS[point])
             self._share(plugins, point, status, seconds)
 

@@ -19,7 +19,7 @@ from stowplan.plugins.base import InTreePlugin
 
 NO_VALUE = -(1 << 63)
 """Raw score of a node without a readable value."""
-_MAX_RAW = (1 << 63) - 1
+_MAX_RAW_SCORE = (1 << 63) - 1
 _MAX_FAST_RANGE = 1 << 56
 """Differences below this can be multiplied by 99 in an int64."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -94,4 +94,4 @@ class NodeMetadata(InTreePlugin):
         else:
             moment = parse_go_time(self.args.timestamp_format, text)
             whole = None if moment is None else floor(moment)
-        return NO_VALUE if whole is None else self._sign * max(min(whole, _MAX_RAW), -_MAX_RAW)
+        return NO_VALUE if whole is None else self._sign * max(min(whole, _MAX_RAW_SCORE), -_MAX_RAW_SCORE)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
-_INVALID_OBJECT = 4
+_INVALID_OBJECT_CODE = 4
 
 _PODS = "pods"
 _BINDING = "pods/binding"
@@ -168,7 +168,7 @@ def other_uid(resource: str, stored: api.ObjectMeta, expected: str) -> Failure:
     plural, _, _ = resource.partition(".")
     key = "/".join(filter(None, ("/registry", plural, stored.namespace, stored.name)))
     why = f"Precondition failed: UID in precondition: {expected}, UID in object meta: {stored.uid}"
-    details = f"Code: {_INVALID_OBJECT}, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
+    details = f"Code: {_INVALID_OBJECT_CODE}, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {why}"
     return conflict(resource, stored.name, f"StorageError: invalid object, {details}")
 
 

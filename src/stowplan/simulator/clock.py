@@ -7,7 +7,7 @@ from math import floor
 EPOCH = 1_767_225_600.0
 """2026-01-01T00:00:00Z, the default start of simulated time."""
 
-_MAX_ROUNDED = 1e15
+_MAX_ROUNDED_SECONDS = 1e15
 """Later times are not rounded: they are infinite, or beyond the precision of floats."""
 
 
@@ -25,4 +25,4 @@ class VirtualClock:
 
 def to_microseconds(seconds: float) -> float:
     """The time, or the duration, rounded to microseconds. `round` takes six times as long."""
-    return floor(seconds * 1e6 + 0.5) / 1e6 if seconds < _MAX_ROUNDED else seconds
+    return floor(seconds * 1e6 + 0.5) / 1e6 if seconds < _MAX_ROUNDED_SECONDS else seconds

@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 from numpy.random import PCG64
 
-_BLOCK = 256
+_BLOCK_NUMBERS = 256
 _UNIT = 2.0**-53
 """Uniform numbers have 53 bits, so they are exact floats in [0, 1)."""
 
@@ -35,7 +35,7 @@ class RandomStream:
         """The next number in [0, 1)."""
         for number in self._numbers:
             return (number >> 11) * _UNIT
-        self._numbers = iter(self._generator.random_raw(_BLOCK).tolist())
+        self._numbers = iter(self._generator.random_raw(_BLOCK_NUMBERS).tolist())
         return (next(self._numbers) >> 11) * _UNIT
 
 

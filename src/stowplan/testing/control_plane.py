@@ -18,7 +18,7 @@ from stowplan.testing.users import ADMIN, NOBODY, SCHEDULER, User, token_file
 
 START_ATTEMPTS = 3
 PORT_TAKEN = "address already in use"
-API_SERVER_GRACE = 5.0
+API_SERVER_GRACE_SECONDS = 5.0
 
 
 class ControlPlane:
@@ -77,7 +77,7 @@ class ControlPlane:
         """Stop the API server, by SIGTERM or SIGKILL. etcd runs on and keeps all objects."""
         if kill:
             self.api_server.kill()
-        self.api_server.stop(API_SERVER_GRACE)
+        self.api_server.stop(API_SERVER_GRACE_SECONDS)
 
     def start_api_server(self, timeout: float = 90.0) -> None:
         """Start the API server again at the same address, and return when it is ready."""
@@ -144,6 +144,6 @@ class ControlPlane:
             self.url = f"https://127.0.0.1:{port}"
             flags = api_server.flags(self.folder, self.authority, etcd_url, port, self._settings)
             self.api_server = Process("kube-apiserver", [kube_apiserver, *flags], self.folder / "kube-apiserver.log")
-            started.callback(lambda: self.api_server.stop(API_SERVER_GRACE))
+            started.callback(lambda: self.api_server.stop(API_SERVER_GRACE_SECONDS))
             self.start_api_server()
             self._cleanup.push(started.pop_all())

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from stowplan.testing.control_plane import ControlPlane
 from stowplan.testing.faults import Rule, RuleBook
-from stowplan.testing.http_messages import LIMIT
+from stowplan.testing.http_messages import MAX_HEAD_BYTES
 from stowplan.testing.processes import Process, free_port
 from stowplan.testing.proxied_connection import ProxiedConnection, Streams
 
@@ -127,7 +127,9 @@ class FaultProxy:
             self._loop.set_exception(problem)
 
     async def _serve(self) -> None:
-        server = await asyncio.start_server(self._on_connection, "127.0.0.1", self._port, ssl=self._tls, limit=LIMIT)
+        server = await asyncio.start_server(
+            self._on_connection, "127.0.0.1", self._port, ssl=self._tls, limit=MAX_HEAD_BYTES
+        )
         self._loop.set_result(asyncio.get_running_loop())
         await self._stopping.wait()
         server.close()
@@ -145,7 +147,7 @@ class FaultProxy:
 
     async def _connect(self) -> Streams:
         host, port = self._target
-        return await asyncio.open_connection(host, port, ssl=self._target_tls, limit=LIMIT)
+        return await asyncio.open_connection(host, port, ssl=self._target_tls, limit=MAX_HEAD_BYTES)
 
 
 def _sever(conversations: Iterable[ProxiedConnection]) -> int:

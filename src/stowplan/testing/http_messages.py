@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-PIECE = 1 << 16
-LIMIT = 1 << 20
+PIECE_BYTES = 1 << 16
+MAX_HEAD_BYTES = 1 << 20
 """The longest head or line of a message that is read."""
 
 _BODILESS = frozenset({"204", "304"})
@@ -64,7 +64,7 @@ async def response_body(reader: asyncio.StreamReader, head: MessageHead, method:
         return
     left = int(head.headers.get("content-length", 0))
     while left:
-        piece = await reader.readexactly(min(left, PIECE))
+        piece = await reader.readexactly(min(left, PIECE_BYTES))
         left -= len(piece)
         yield piece
 

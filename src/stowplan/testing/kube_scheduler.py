@@ -14,7 +14,7 @@ from stowplan.testing.kube_api import KubeApi
 from stowplan.testing.processes import Process, cpu_seconds, free_port, rss_mib
 from stowplan.testing.users import ADMIN, SCHEDULER, User
 
-CLIENT_LIMIT = 5000
+CLIENT_REQUESTS_PER_SECOND = 5000
 """Client QPS. The default of 50 would limit every measurement."""
 
 
@@ -116,7 +116,11 @@ class KubeScheduler:
 
 def complete_config(config: Mapping[str, Any], kubeconfig: Path) -> dict[str, Any]:
     """The configuration with its kind, the connection, and leader election off unless configured."""
-    connection = {"qps": CLIENT_LIMIT, "burst": CLIENT_LIMIT, **config.get("clientConnection", {})}
+    connection = {
+        "qps": CLIENT_REQUESTS_PER_SECOND,
+        "burst": CLIENT_REQUESTS_PER_SECOND,
+        **config.get("clientConnection", {}),
+    }
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",

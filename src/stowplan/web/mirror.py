@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.web.columns import NodesCopy, Times, column, flags_of, grouping_labels, node_columns, resources_of
-from stowplan.web.pod_table import MAX_FEED, PodTable
+from stowplan.web.pod_table import MAX_FEED_MOVES, PodTable
 from stowplan.web.wire import (
     Feed,
     FlagsChanged,
@@ -82,7 +82,7 @@ class Mirror:
         """Pods on nodes, once a client has loaded them."""
         self.groups: dict[str, ListedGroup] = {}
         self.pending_pods = 0
-        self.feed: deque[Happening] = deque(maxlen=MAX_FEED)
+        self.feed: deque[Happening] = deque(maxlen=MAX_FEED_MOVES)
         """Nodes and, once the pods are loaded, pods that came or left, the newest first."""
         self._clock = clock
         self._columns_known: NodeColumns | None = None

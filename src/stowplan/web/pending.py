@@ -19,7 +19,7 @@ from stowplan.web.wire import GroupPage, ListedGroup, PendingPage, PendingPodRow
 
 MAX_GROUPS = 200
 MAX_ROWS = 500
-MAX_EXPLAINED = 1000
+MAX_EXPLAINED_TEMPLATES = 1000
 """Pod templates that are explained in the list: about ten seconds with 5,000 nodes."""
 _MAX_WORKLOADS = 20
 
@@ -64,7 +64,7 @@ Members = dict[str, list[Pod]]
 def group_pending(insight: Insight) -> Slices[tuple[PendingPods, Members]]:
     """All pending pods, grouped by sentence."""
     members: Members = {}
-    found = yield from insight.pending(members=members, max_explained=MAX_EXPLAINED)
+    found = yield from insight.pending(members=members, max_explained=MAX_EXPLAINED_TEMPLATES)
     return found, members
 
 

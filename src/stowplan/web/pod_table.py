@@ -15,7 +15,7 @@ from stowplan.insight.workloads import workload_of
 from stowplan.web.columns import column, indexed
 from stowplan.web.wire import Ints, PodColumns, PodNames, PodsChanged
 
-MAX_FEED = 200
+MAX_FEED_MOVES = 200
 PodKey = str
 """The pod's uid."""
 
@@ -55,7 +55,7 @@ class PodTable:
         self._free: list[int] = []
         self._of_node: dict[int, dict[PodKey, int]] = {}
         """Entries by slot and uid."""
-        self.moves: deque[PodMove] = deque(maxlen=MAX_FEED)
+        self.moves: deque[PodMove] = deque(maxlen=MAX_FEED_MOVES)
         """Pods that came or left since they were last cleared."""
         self._workloads: WeakKeyDictionary[PodTemplate, str] = WeakKeyDictionary()
 

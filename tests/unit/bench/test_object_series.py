@@ -3,7 +3,15 @@ from collections import Counter
 
 import pytest
 
-from stowplan.bench.object_series import PAGE, RUNNING, NodeList, node_name, node_pages, nodes, pods
+from stowplan.bench.object_series import (
+    FIRST_RUNNING_POD_NUMBER,
+    PAGE_NODES,
+    NodeList,
+    node_name,
+    node_pages,
+    nodes,
+    pods,
+)
 from stowplan.bench.scenario import NodeSeries, PodSeries, load_scenario
 from stowplan.cache import Cluster
 
@@ -15,7 +23,7 @@ def test_pages_are_a_function_of_the_seed() -> None:
     assert list(node_pages(20, PLAIN, 1)) != list(node_pages(20, PLAIN, 2))
 
 
-@pytest.mark.parametrize(("count", "sizes"), [(3, [3]), (PAGE, [PAGE]), (PAGE + 1, [PAGE, 1])])
+@pytest.mark.parametrize(("count", "sizes"), [(3, [3]), (PAGE_NODES, [PAGE_NODES]), (PAGE_NODES + 1, [PAGE_NODES, 1])])
 def test_nodes_come_in_pages(count: int, sizes: list[int]) -> None:
     assert [len(json.loads(page)["items"]) for page in node_pages(count, PLAIN, 0)] == sizes
 
@@ -57,7 +65,7 @@ def test_pods_are_always_the_same() -> None:
 
 
 def test_each_pod_has_its_own_name_uid_and_token_volume() -> None:
-    made = [*pods(PodSeries(), 50), *pods(PodSeries(), 50, RUNNING)]
+    made = [*pods(PodSeries(), 50), *pods(PodSeries(), 50, FIRST_RUNNING_POD_NUMBER)]
     assert len({pod.metadata.name for pod in made}) == 100
     assert len({pod.metadata.uid for pod in made}) == 100
     assert len({pod.spec.volumes[0].name for pod in made}) == 100
@@ -67,7 +75,7 @@ def test_each_pod_has_its_own_name_uid_and_token_volume() -> None:
 def test_running_pods_are_on_the_nodes_that_they_are_given() -> None:
     series = load_scenario("preemption").running
     assert series is not None
-    made = list(pods(series, 21, RUNNING, lambda number: f"node-{number % 4}"))
+    made = list(pods(series, 21, FIRST_RUNNING_POD_NUMBER, lambda number: f"node-{number % 4}"))
     assert [pod.spec.node_name for pod in made[:5]] == ["node-0", "node-1", "node-2", "node-3", "node-0"]
     assert {pod.spec.priority for pod in made} == {0, 10, 20}
     assert all(pod.status.start_time for pod in made)

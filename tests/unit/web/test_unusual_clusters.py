@@ -73,7 +73,7 @@ def test_ten_thousand_pending_pods_of_many_templates() -> None:
 
 
 def test_only_so_many_templates_are_explained_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.web.pending.MAX_EXPLAINED", 2)
+    monkeypatch.setattr("stowplan.web.pending.MAX_EXPLAINED_TEMPLATES", 2)
     host = Host(node("a"), *(pod(f"p{number}", requests={"cpu": 10 + number}) for number in range(9)))
     with engine_source(host, changes=False) as source, served(source) as browser:
         groups = browser.data("pending")["groups"]

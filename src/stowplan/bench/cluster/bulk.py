@@ -11,7 +11,7 @@ from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.wire import MERGE_PATCH
 from stowplan.cluster.write_client import JSON, Writer, WriteRequest
 
-_AT_ONCE = 64
+_CONCURRENT_CHAINS = 64
 _CONNECTIONS = 16
 _SUCCESS, _NOT_FOUND = 300, 404
 
@@ -32,7 +32,9 @@ async def send(connection: Connection, requests: Iterable[Request]) -> int:
     return await send_chains(connection, ((request,) for request in requests))
 
 
-async def send_chains(connection: Connection, chains: Iterable[Iterable[Request]], at_once: int = _AT_ONCE) -> int:
+async def send_chains(
+    connection: Connection, chains: Iterable[Iterable[Request]], at_once: int = _CONCURRENT_CHAINS
+) -> int:
     """Send the chains concurrently, the requests of a chain one after the other, and return the number of requests."""
     batch = _Batch(Writer(connection, connections=_CONNECTIONS), chains, at_once)
     try:

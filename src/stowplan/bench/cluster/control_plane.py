@@ -24,7 +24,7 @@ EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 _AT_ONCE = b'{"gracePeriodSeconds":0}'
 _UNPROTECTED = b'{"metadata":{"finalizers":null}}'
 _FLAGS = ("--delete-collection-workers=16",)
-_REQUEST_TIMEOUT = 300.0
+_REQUEST_TIMEOUT_SECONDS = 300.0
 
 
 class BenchControlPlane:
@@ -45,7 +45,7 @@ class BenchControlPlane:
         """With more flags of the API server, and APIs that are off by default."""
         with (
             ControlPlane(throughput=True, flags=(*_FLAGS, *flags), runtime_config=runtime_config) as control_plane,
-            control_plane.client(timeout=_REQUEST_TIMEOUT) as api,
+            control_plane.client(timeout=_REQUEST_TIMEOUT_SECONDS) as api,
         ):
             yield cls(control_plane, api, seed)
 

@@ -32,7 +32,7 @@ WARM_PODS = 100
 BIND_TIMEOUT_SECONDS = 120.0
 
 _CONNECTIONS = 16
-_MAX_OUTSTANDING = 64
+_MAX_OUTSTANDING_WRITES = 64
 _SUCCESS = 300
 _SETTLE_SECONDS = 2.0
 
@@ -181,7 +181,7 @@ async def _create(connection: Connection, prefix: str, count: int, rate: float |
             if rate is not None:
                 due += 1 / rate
                 await asyncio.sleep(max(due - monotonic(), 0.0))
-            while writer.outstanding >= _MAX_OUTSTANDING:
+            while writer.outstanding >= _MAX_OUTSTANDING_WRITES:
                 await asyncio.sleep(0.001)
             name = f"{prefix}{number}"
             created[name] = monotonic()

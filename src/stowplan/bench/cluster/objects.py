@@ -8,13 +8,13 @@ from typing import Any
 
 from stowplan.bench.cluster.workload import Arriving, ClusterWorkload
 from stowplan.bench.object_pattern import ObjectPattern, overlay
-from stowplan.bench.object_series import RUNNING, node_name, node_pages
+from stowplan.bench.object_series import FIRST_RUNNING_POD_NUMBER, node_name, node_pages
 from stowplan.bench.scenario import NodeSeries, PodSeries, load_object
 
 Written = tuple[str, bytes]
 """The name of an object, and its JSON."""
 
-ARRIVING = RUNNING // 2
+ARRIVING = FIRST_RUNNING_POD_NUMBER // 2
 """The number of the first pod that arrives while the scheduler works."""
 
 _SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp")
@@ -45,7 +45,9 @@ def running(workload: ClusterWorkload, node_count: int) -> Iterator[Written]:
     series = workload.running
     if series is None:
         return iter(())
-    return _pods(series, series.per_node * node_count, RUNNING, lambda number: node_name(number % node_count))
+    return _pods(
+        series, series.per_node * node_count, FIRST_RUNNING_POD_NUMBER, lambda number: node_name(number % node_count)
+    )
 
 
 def beside_nodes(workload: ClusterWorkload, node_count: int) -> Iterator[tuple[str, Written]]:

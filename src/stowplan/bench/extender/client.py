@@ -12,7 +12,7 @@ _HEAD = (
     "POST /{verb} HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: {length}\r\n"
     "Content-Type: application/json\r\nAccept-Encoding: identity\r\n\r\n"
 )
-_PIECE = 1 << 20
+_PIECE_BYTES = 1 << 20
 
 
 class AnswerError(StowplanError):
@@ -32,7 +32,7 @@ class BenchClient:
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=120)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._room = bytearray(_PIECE)
+        self._room = bytearray(_PIECE_BYTES)
 
     @staticmethod
     def answers(port: int) -> bool:

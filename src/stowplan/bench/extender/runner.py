@@ -27,7 +27,7 @@ from stowplan.testing import cpu_seconds, rss_mib
 OURS, GO = "stowplan", "go"
 WARM = CONTROLLERS
 """Requests before the measurement: one for each controller."""
-COMPARED = 20
+COMPARED_REPLIES = 20
 """Number of replies per workload that are compared in full."""
 
 Progress = Callable[[str], None]
@@ -134,7 +134,7 @@ class ExtenderMeasurement:
     def run(self, count: int) -> None:
         self._seconds = {name: [] for name in self._extenders}
         self._cpu = dict.fromkeys(self._extenders, 0.0)
-        every = max(1, count // COMPARED)
+        every = max(1, count // COMPARED_REPLIES)
         for number in range(count):
             answers = self._ask()
             if number % every == 0 and len(answers) > 1:

@@ -16,7 +16,7 @@ from stowplan.bench.object_series import node_pages
 from stowplan.bench.scenario import NodeSeries, load_object
 
 CONTROLLERS = 20
-CHANGED = 0.01
+CHANGED_NODE_SHARE = 0.01
 """Share of nodes that change between two requests: a hundred times that of a real cluster."""
 
 _SERIES = NodeSeries(node={"status": {"capacity": {"memory": "131072008Ki"}}})
@@ -56,7 +56,7 @@ class Traffic:
 
     def next_request(self) -> BenchRequest:
         """The next request."""
-        changed = self._random.sample(range(len(self._nodes)), max(1, int(len(self._nodes) * CHANGED)))
+        changed = self._random.sample(range(len(self._nodes)), max(1, int(len(self._nodes) * CHANGED_NODE_SHARE)))
         for position in changed:
             self._change(position)
         pod, start = self._pod(), self._random.randrange(len(self._nodes))

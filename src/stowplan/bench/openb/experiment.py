@@ -37,7 +37,7 @@ POLICIES = {
 }
 """Policies of FractionalGPU by their names in the published results."""
 
-INFLATION = 1.3
+TRACE_INFLATION_FACTOR = 1.3
 _NAMESPACE = "default"
 _PROGRESS_ARRIVALS = 500
 
@@ -105,7 +105,7 @@ class _Run:
         options: dict[str, Any] = {"trace": experiment.trace, "seed": experiment.seed, "order": experiment.order}
         if experiment.limit is not None:
             options["limit"] = experiment.limit
-        loader = open_trace("openb", Path(experiment.data), {**options, "inflate": INFLATION})
+        loader = open_trace("openb", Path(experiment.data), {**options, "inflate": TRACE_INFLATION_FACTOR})
         assert isinstance(loader, Openb)
         self._loader = loader
         self._workload = TargetWorkload.of(TargetPod(p.cpu, p.milli, p.gpus, p.models) for p in loader.pods)

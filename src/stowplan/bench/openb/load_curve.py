@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 
-MAX_LOAD = 130
+MAX_LOAD_PERCENT = 130
 """Load of the last point."""
 
 
@@ -46,7 +46,7 @@ class LoadCurve:
         for load, value in zip(self._loads, values, strict=True):
             by_load[load].append(value)
         points = []
-        for load in range(MAX_LOAD + 1):
+        for load in range(MAX_LOAD_PERCENT + 1):
             found = by_load.get(load) or [*by_load.get(load - 1, ()), *by_load.get(load + 1, ())]
             points.append(float(np.mean(found)) if found else 0.0)
         return points

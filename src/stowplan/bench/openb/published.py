@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from stowplan.bench.openb.experiment import OpenbResult
-from stowplan.bench.openb.load_curve import MAX_LOAD
+from stowplan.bench.openb.load_curve import MAX_LOAD_PERCENT
 from stowplan.traces.rows import find_file, read_rows
 
 MAX_ALLOCATION_ERROR = 0.005
@@ -72,7 +72,7 @@ class PublishedResults:
         if key not in self._allocation or key not in self._fragmentation:
             return None
         return ExactComparison(
-            MAX_LOAD + 1,
+            MAX_LOAD_PERCENT + 1,
             _equal(result.allocation, self._allocation[key], MAX_ALLOCATION_ERROR),
             _equal(result.fragmentation, self._fragmentation[key], MAX_FRAGMENTATION_ERROR),
         )
@@ -105,7 +105,7 @@ def _equal(ours: list[float], theirs: list[float], limit: float) -> int:
 
 
 def _read(path: Path) -> dict[Key, list[float]]:
-    loads = [str(load) for load in range(MAX_LOAD + 1)]
+    loads = [str(load) for load in range(MAX_LOAD_PERCENT + 1)]
     found = {}
     for row in read_rows(path, ("workload", "sc_policy", "seed", *loads)):
         key = (row.text("workload").removeprefix("openb_pod_list_"), row.text("sc_policy")[3:], int(row.number("seed")))

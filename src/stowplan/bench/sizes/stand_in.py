@@ -16,7 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from stowplan.bench.object_pattern import ObjectPattern, overlay
-from stowplan.bench.object_series import PAGE, RUNNING, node_name, node_pages
+from stowplan.bench.object_series import FIRST_RUNNING_POD_NUMBER, PAGE_NODES, node_name, node_pages
 from stowplan.bench.scenario import load_object, load_scenario
 
 VERSION = "v1.36.4"
@@ -60,23 +60,23 @@ class StandIn:
     # Lists
     def page(self, kind: str, items: list[bytes], first: int = 0) -> bytes:
         """A page of a list."""
-        token = f',"continue":"{first + PAGE}"' if first + PAGE < len(items) else ""
+        token = f',"continue":"{first + PAGE_NODES}"' if first + PAGE_NODES < len(items) else ""
         version = f'"resourceVersion":"{self._version}"'
         head = f'{{"apiVersion":"v1","kind":"{kind}","metadata":{{{version}{token}}},"items":['
-        return head.encode() + b",".join(items[first : first + PAGE]) + b"]}"
+        return head.encode() + b",".join(items[first : first + PAGE_NODES]) + b"]}"
 
     def _node_items(self) -> Iterator[bytes]:
         """Nodes by number: those of the first page again and again, with other names."""
-        page = next(iter(node_pages(PAGE, self._scenario.cluster, _SEED)))
+        page = next(iter(node_pages(PAGE_NODES, self._scenario.cluster, _SEED)))
         items = [json.dumps(item, separators=(",", ":")) for item in json.loads(page)["items"]]
         for number in range(self.nodes):
-            name, text = node_name(number % PAGE), items[number % PAGE]
+            name, text = node_name(number % PAGE_NODES), items[number % PAGE_NODES]
             text = _UID.sub(f'"uid":"00000000-0000-4000-8000-{number:012x}"', text, count=1)
             yield text.replace(f'{name}"', f'{node_name(number)}"').encode()
 
     def _running_pod(self, number: int) -> bytes:
         kind = self._scenario.incoming.kind_of(number)
-        return self._pattern.render(kind, RUNNING + number, node_name(number % self.nodes))
+        return self._pattern.render(kind, FIRST_RUNNING_POD_NUMBER + number, node_name(number % self.nodes))
 
     # Requests
     async def _get_version(self, request: web.Request) -> web.Response:
@@ -110,8 +110,8 @@ class StandIn:
 
     async def _stream(self, response: web.StreamResponse, items: list[bytes]) -> None:
         """All objects, and the bookmark behind them."""
-        for first in range(0, len(items), PAGE):
-            frames = (b'{"type":"ADDED","object":' + item + b"}\n" for item in items[first : first + PAGE])
+        for first in range(0, len(items), PAGE_NODES):
+            frames = (b'{"type":"ADDED","object":' + item + b"}\n" for item in items[first : first + PAGE_NODES])
             await response.write(b"".join(frames))
         meta = {"resourceVersion": str(self._version), "annotations": {"k8s.io/initial-events-end": "true"}}
         await response.write(_frame("BOOKMARK", {"metadata": meta}))

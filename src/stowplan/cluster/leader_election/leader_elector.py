@@ -16,7 +16,7 @@ from stowplan.config.types import LeaderElection
 
 MAX_UPSTREAM_JITTER = 1.2
 """client-go's largest factor of the pause between attempts to acquire."""
-_RETRY_JITTER = 0.2
+_RETRY_JITTER_SHARE = 0.2
 _EXPIRY_MARGIN_SECONDS = 0.01
 _RELEASE_TIMEOUT_SECONDS = 3.0
 """Limit for releasing the lease while the process exits."""
@@ -73,7 +73,7 @@ class LeaderElector:
     def _pause(self) -> float:
         """Seconds until the next attempt to acquire: at most the retry period, so that the last renewal is observed
         soon, and at most until the lease expires. So the lease changes hands within a period of its end."""
-        pause = self._period * (1 - _RETRY_JITTER * self._rng.random())
+        pause = self._period * (1 - _RETRY_JITTER_SHARE * self._rng.random())
         left = self._candidate.expires_in() + _EXPIRY_MARGIN_SECONDS
         return min(pause, left) if left > 0 else pause
 

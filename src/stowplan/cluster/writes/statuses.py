@@ -15,7 +15,7 @@ from stowplan.framework import Failure, PatchStatus
 
 REPEATS_PER_SECOND = 50.0
 MAX_REPEAT_BURST = 100
-MAX_DEFERRED = 10_000
+MAX_DEFERRED_STATUSES = 10_000
 
 _DEFERRED_POLL_SECONDS = 0.2
 
@@ -61,7 +61,7 @@ class Statuses:
         self._deferred.pop(uid, None)
 
     def _defer(self, instruction: PatchStatus) -> None:
-        if len(self._deferred) >= MAX_DEFERRED:
+        if len(self._deferred) >= MAX_DEFERRED_STATUSES:
             oldest = next(iter(self._deferred))
             del self._deferred[oldest]
             self._on_lost(oldest)

@@ -21,7 +21,7 @@ from stowplan.errors import StowplanError
 from stowplan.extender.client.proxies import proxy_for
 from stowplan.extender.client.tls import Tls
 
-KEEP_ALIVE = 15.0
+KEEP_ALIVE_SECONDS = 15.0
 """How long an idle connection is reused: less than servers usually allow, so that none is closed under a request, which
 is not repeated."""
 
@@ -29,7 +29,7 @@ _IDLE_CHECK_TURNS = 2
 """Turns of the event loop in which it notices that servers have closed idle connections, after scheduling cycles have
 held it up."""
 
-_LONG = 1 << 20
+_PIECEWISE_FROM_BYTES = 1 << 20
 """A body longer than this goes out piece by piece."""
 
 MAX_REPLY_BYTES = 256 << 20
@@ -77,7 +77,7 @@ class HttpTransport:
 
     async def post(self, url: str, body: bytes, timeout: float | None) -> HttpReply:
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE)
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_SECONDS)
             limits = aiohttp.ClientTimeout(total=None, sock_connect=None)
             self._session = aiohttp.ClientSession(connector=connector, timeout=limits, headers=_HEADERS)
         for _ in range(_IDLE_CHECK_TURNS):
@@ -116,7 +116,7 @@ class HttpTransport:
         return session.request(
             method,
             url,
-            data=BytesIO(body) if len(body) > _LONG else body or None,
+            data=BytesIO(body) if len(body) > _PIECEWISE_FROM_BYTES else body or None,
             ssl=True if tls is None else tls.context(),
             server_hostname=None if tls is None else tls.server_name,
             proxy=proxy_for(url, self._env),

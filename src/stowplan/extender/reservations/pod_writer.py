@@ -22,7 +22,7 @@ log = logs.get(__name__)
 
 _CONFLICT, _SERVER_ERROR = 409, 500
 _ATTEMPTS = 3
-_PAUSE = 0.2
+_PAUSE_SECONDS = 0.2
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _UID = re.compile(r"[A-Za-z0-9._:-]*")
 _REPORTER, _ACTION = "stowplan-extender", "Scheduling"
@@ -127,7 +127,7 @@ class PodWriter:
             if where or (isinstance(problem, ApiError) and problem.status == _CONFLICT):
                 break
             if attempt + 1 < _ATTEMPTS:
-                await asyncio.sleep(_PAUSE * 2**attempt)
+                await asyncio.sleep(_PAUSE_SECONDS * 2**attempt)
         message = problem.message or str(problem) if isinstance(problem, ApiError) else str(problem)
         return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {message}")
 

@@ -8,7 +8,7 @@ from stowplan.framework import NodeInfo, Refusal
 from stowplan.insight.sentences.dominating import Dominating, sentence_for
 from stowplan.plugins.dynamic_resources import DynamicResources
 
-_MAX_EXAMINED = 128
+_MAX_EXAMINED_NODES = 128
 """With more nodes than this, the best of all and the sum of all are not counted."""
 
 
@@ -68,7 +68,7 @@ def failed(dominating: Dominating) -> str:
 
 def _infos(dominating: Dominating) -> list[NodeInfo]:
     slots = np.flatnonzero(dominating.left).tolist()
-    if len(slots) > _MAX_EXAMINED:
+    if len(slots) > _MAX_EXAMINED_NODES:
         return []
     return [info for slot in slots if (info := dominating.matrix.table.infos[slot]) is not None]
 

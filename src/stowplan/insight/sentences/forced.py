@@ -21,7 +21,7 @@ from stowplan.insight.slices import Slices
 from stowplan.insight.steps import Elimination, StepKind, count, rank_of
 
 MAX_NAMED_DOMAINS = 3
-IDENTITY_WORTH_SAYING = 0.1
+MAX_LEFT_SHARE_FOR_IDENTITY = 0.1
 """Identity rules begin the sentence if they leave at most this share of all nodes."""
 
 
@@ -75,7 +75,7 @@ def identity_nodes(dominating: Dominating) -> str:
     if not steps:
         return ""
     left = count(steps[-1].left)
-    if left > max(1, IDENTITY_WORTH_SAYING * dominating.all_nodes):
+    if left > max(1, MAX_LEFT_SHARE_FOR_IDENTITY * dominating.all_nodes):
         return ""
     selecting = [step for step in steps if step.plugin == "NodeAffinity"]
     nodes = f"{left:,} nodes"

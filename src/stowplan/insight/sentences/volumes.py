@@ -12,7 +12,7 @@ from stowplan.insight.sentences.dominating import Dominating, sentence_for
 from stowplan.insight.sentences.forced import identity_nodes
 
 _LOCATION_PLUGINS = ("VolumeBinding", "VolumeZone")
-_MAX_EXAMINED = 256
+_MAX_EXAMINED_NODES = 256
 """With more nodes than this, sentences speak of the best node alone."""
 
 
@@ -128,7 +128,7 @@ def _representatives(dominating: Dominating) -> list[int]:
     """One node for each combination of the labels that decide about the location."""
     slots = np.flatnonzero(dominating.left)
     keys = dict.fromkeys(dominating.refusal.facts["keys"])
-    for slot in slots[:_MAX_EXAMINED].tolist():
+    for slot in slots[:_MAX_EXAMINED_NODES].tolist():
         info = dominating.matrix.table.infos[slot]
         for refusal in dominating.matrix.refusals_of(info) if info is not None else ():
             keys |= dict.fromkeys(refusal.facts.get("keys", ()))
@@ -157,7 +157,7 @@ def _of_all(dominating: Dominating, fact: str) -> list[Refusal]:
     """The refusals of all nodes that are left, if each has one about the same claim or driver; else none."""
     slots = np.flatnonzero(dominating.left).tolist()
     found: list[Refusal] = []
-    for slot in slots if len(slots) <= _MAX_EXAMINED else ():
+    for slot in slots if len(slots) <= _MAX_EXAMINED_NODES else ():
         info = dominating.matrix.table.infos[slot]
         for refusal in dominating.matrix.explain(dominating.refusal.plugin, info) if info is not None else ():
             if refusal.id == dominating.refusal.id and refusal.facts[fact] == dominating.refusal.facts[fact]:

@@ -18,7 +18,7 @@ from stowplan.framework import NodeInfo, Pod, Slots
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
-_MIN_NOTED = 1024
+_MIN_NOTED_PODS = 1024
 
 GroupKey = tuple[str, str]
 """(namespace, name)"""
@@ -92,7 +92,7 @@ class CoschedulingGroups:
         self._store = cluster.stores.of(api.CoschedulingPodGroup)
         self._placed = PlacedMembers(cluster.nodes)
         self._records: dict[GroupKey, GroupRecord] = {}
-        self._noted, self._max_noted = 0, _MIN_NOTED
+        self._noted, self._max_noted = 0, _MIN_NOTED_PODS
         """Pods that were noted as pending since those that are not were dropped, and their largest number."""
         self._store.listen(self._changed)
 
@@ -130,7 +130,7 @@ class CoschedulingGroups:
             if not record.pending and not self._placed.of(key):
                 del self._records[key]
         self._noted = sum(len(record.pending) for record in self._records.values())
-        self._max_noted = 2 * self._noted + _MIN_NOTED
+        self._max_noted = 2 * self._noted + _MIN_NOTED_PODS
 
     def assigned(self, group: api.CoschedulingPodGroup, key: GroupKey) -> int:
         """Members that have a node, or have finished there."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from stowplan.optional_plugins.fractional_gpu.request import WHOLE_MILLI
 
-_MAX_MEMO = 200_000
+_MAX_MEMO_ENTRIES = 200_000
 _SCALE_MILLI = 1000.0
 """The change of fragmentation that the sigmoid maps to 1."""
 
@@ -78,7 +78,7 @@ class TargetWorkload:
         key = (cpu_left, left, model)
         found = self._memo.get(key)
         if found is None:
-            if len(self._memo) >= _MAX_MEMO:
+            if len(self._memo) >= _MAX_MEMO_ENTRIES:
                 self._memo.clear()
             found = self._memo[key] = self._fragmented(cpu_left, left, model)
         return found
@@ -93,7 +93,7 @@ class TargetWorkload:
         key = (cpu_left, left, model)
         found = self._expected.get(key)
         if found is None:
-            if len(self._expected) >= _MAX_MEMO:
+            if len(self._expected) >= _MAX_MEMO_ENTRIES:
                 self._expected.clear()
             found = self._expected[key] = self._added_up(cpu_left, left, model)
         return found

@@ -27,7 +27,7 @@ NAME = "FractionalGPU"
 _NO_SUCH_GPU = fwk.reject_forever("node(s) had no GPU of that size").with_plugin(NAME)
 _NOT_ENOUGH_LEFT = fwk.reject("node(s) had no GPU with that much left").with_plugin(NAME)
 _GONE = fwk.reject("node(s) had no GPU with that much left, others were faster")
-_MAX_MEMO = 100_000
+_MAX_MEMO_ENTRIES = 100_000
 
 
 class FractionalGPU(InTreePlugin):
@@ -243,7 +243,7 @@ class FractionalGPU(InTreePlugin):
             key = (self.cpu_left(slot), node, model)
             found = memo.get(key)
             if found is None:
-                if len(memo) >= _MAX_MEMO:
+                if len(memo) >= _MAX_MEMO_ENTRIES:
                     memo.clear()
                 found = memo[key] = self.policy.score(self._placement(request, template, slot, node))
             return found

@@ -26,7 +26,7 @@ EXACT_IN_FLOAT = 1 << 46
 """Below this, 100 x amount and its truncated quotient are exact in a float."""
 
 _ROW_COUNT = 9
-_PADDING = 24
+_PADDING_SLOTS = 24
 """Keeps rows from starting at multiples of a power of two, where they would compete for the same cache lines."""
 
 
@@ -59,7 +59,7 @@ class NodeFacts(KeptBySlot[None]):
 
     def rebuild(self, context: None = None) -> None:
         capacity = self.nodes.capacity
-        self._rows = np.zeros((_ROW_COUNT, capacity + _PADDING))
+        self._rows = np.zeros((_ROW_COUNT, capacity + _PADDING_SLOTS))
         views = [float_view(row) for row in self._rows]
         self._changing = (*views[FREE], *views[BASES], views[BALANCE_BASE])
         self.repair_many(np.arange(capacity))

@@ -11,8 +11,8 @@ from stowplan import framework as fwk
 KIND = "ResourceClaim"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 
-ATTEMPTS = 5
-PAUSE = 0.01
+MAX_ATTEMPTS = 5
+PAUSE_SECONDS = 0.01
 """Seconds between two attempts."""
 
 UNSETTLED = ("Timeout", "Unreachable")
@@ -25,9 +25,9 @@ Change = Callable[[api.ResourceClaim], Awaitable[Any]]
 async def repeatedly(claim: api.ResourceClaim, change: Change, on_refresh: str) -> Any:
     """Change a claim. After a conflict or a lost response, reads the claim and tries again."""
     outcome: Any = None
-    for attempt in range(ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         if attempt:
-            await fwk.Sleep(PAUSE)
+            await fwk.Sleep(PAUSE_SECONDS)
             latest = await read(claim)
             if isinstance(latest, fwk.Failure):
                 # The outcome of the earlier attempt remains unknown.

@@ -34,7 +34,7 @@ from stowplan.plugins.dynamic_resources.reserve import ClaimReservation, Reserve
 _FIRST_POLL_SECONDS, _MAX_POLL_SECONDS, _POLL_TIMEOUT_SECONDS = 0.01, 1.0, 120.0
 """Of the wait until a watch delivers a claim that was created here."""
 
-_SETTLE_EVERY = 1.0
+_SETTLE_INTERVAL_SECONDS = 1.0
 
 
 class ClaimWriter:
@@ -166,7 +166,7 @@ class ClaimWriter:
         """Find out whether a claim was written. Its devices stay allocated until then."""
         latest: Any = fwk.Failure("")
         while isinstance(latest, fwk.Failure) and latest.reason != "NotFound" and is_written(item.claim):
-            await fwk.Sleep(_SETTLE_EVERY)
+            await fwk.Sleep(_SETTLE_INTERVAL_SECONDS)
             latest = await read(item.claim)
         if not isinstance(latest, fwk.Failure):
             self._tracker.assume(latest)

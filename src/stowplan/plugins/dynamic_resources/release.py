@@ -18,7 +18,7 @@ from stowplan.plugins.dynamic_resources.reserve import ClaimReservation
 
 log = logs.get(__name__)
 
-_PAUSE = 1.0
+_RETRY_SECONDS = 1.0
 """Seconds until a pod is retried whose claim could not be deallocated."""
 
 
@@ -106,5 +106,5 @@ class ClaimReleaser:
 
     async def _try_again(self, pod: fwk.Pod) -> None:
         """Queue the pod: there may be no event that does it."""
-        await fwk.Sleep(_PAUSE)
+        await fwk.Sleep(_RETRY_SECONDS)
         self._handle.activate({pod.key: pod})

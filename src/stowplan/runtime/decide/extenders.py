@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logs.get(__name__)
 
-_SCALE = 10
+_PLUGIN_SCORE_PER_EXTENDER_SCORE = 10
 """Scores of extenders are 0 to 10, those of plugins 0 to 100."""
 _MAX_SCORE = 1 << 48
 """Scores are cut to this, so that sums cannot overflow."""
@@ -108,7 +108,7 @@ async def prioritize_by_extenders(diagnosis: Diagnosis) -> Scores:
     called = [e for e in diagnosis.profile.extenders if e.is_interested(pod) and e.serves("prioritize")]
     answers = await Together([_scores(extender, pod, infos) for extender in called])
     for extender, answer in zip(called, answers, strict=True):
-        weight = extender.weight * _SCALE
+        weight = extender.weight * _PLUGIN_SCORE_PER_EXTENDER_SCORE
         scores = [answer.get(info.name, 0) for info in infos]
         diagnosis.total += np.array([round(max(-_MAX_SCORE, min(_MAX_SCORE, score * weight))) for score in scores])
         raw = np.array([round(max(-_MAX_SCORE, min(_MAX_SCORE, score))) for score in scores], dtype=np.int64)

@@ -22,7 +22,7 @@ from stowplan.runtime.decide.ties import TIE_BITS, Ranks
 
 Compute = Callable[[Nodes], NDArray[Any]]
 
-_MAX_VECTORS = 512
+_MAX_KEPT_VECTORS = 512
 
 
 class _NodeVector(KeptBySlot[Compute]):
@@ -129,8 +129,8 @@ class SharedNodeAnswers:
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
-        self._vectors: LruMap[Hashable, _NodeVector] = LruMap(_MAX_VECTORS)
-        self._views: LruMap[Hashable, tuple[int, NodeView]] = LruMap(_MAX_VECTORS)
+        self._vectors: LruMap[Hashable, _NodeVector] = LruMap(_MAX_KEPT_VECTORS)
+        self._views: LruMap[Hashable, tuple[int, NodeView]] = LruMap(_MAX_KEPT_VECTORS)
 
     def get(self, template: PodTemplate, key: Hashable, compute: Compute) -> NDArray[Any]:
         """The plugin's vector over all slots in use. Never written to by callers."""

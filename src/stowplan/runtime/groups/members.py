@@ -43,7 +43,7 @@ from stowplan.runtime.points.cycle_error import CycleError
 from stowplan.runtime.points.waiting_pods import PermitWait
 from stowplan.runtime.profile.profile import Profile
 
-MIN_COLUMN_TRIAL = 4
+MIN_COLUMN_TRIAL_MEMBERS = 4
 """Smaller groups are tried member by member."""
 
 WAITING_FOR_PREEMPTION = "pod group is waiting for preemption to complete"
@@ -165,7 +165,7 @@ class MemberTrials:
         results: list[MemberResult] = []
         placed: list[MemberResult] = []
         status, waiting, preempting = unschedulable(), False, False
-        if placement is None and len(self._group.members) >= MIN_COLUMN_TRIAL:
+        if placement is None and len(self._group.members) >= MIN_COLUMN_TRIAL_MEMBERS:
             together = self._place_all()
             if together is not None:
                 return together

@@ -20,7 +20,7 @@ from stowplan.runtime.decide.filtering import NO_OBJECTION
 from stowplan.runtime.decide.plan import Plan
 from stowplan.runtime.profile.profile import Profile
 
-MIN_PLACEMENTS = 4
+MIN_PARALLEL_PLACEMENTS = 4
 """With fewer placements, one trial after the other is as fast."""
 
 _READ_COLUMNS = frozenset(("NodeResourcesFit", "NodeResourcesBalancedAllocation"))
@@ -126,7 +126,7 @@ class ParallelTrial(ColumnTrial):
     def run_in(self, placements: Sequence[Placement]) -> list[Assignments] | None:
         """The members that find a node in each placement; None if placements have to be tried one after the other."""
         slots = [placement.nodes.slots() for placement in placements]
-        if len(slots) < MIN_PLACEMENTS or len(np.unique(np.concatenate(slots))) != sum(map(len, slots)):
+        if len(slots) < MIN_PARALLEL_PLACEMENTS or len(np.unique(np.concatenate(slots))) != sum(map(len, slots)):
             return None
         if not self._is_possible():
             return None

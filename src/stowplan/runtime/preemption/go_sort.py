@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-SHORT = 12
+MAX_INSERTION_SORT_LENGTH = 12
 """Up to this many elements are sorted by insertion."""
 
-_NINTHER = 50
+_MIN_NINTHER_LENGTH = 50
 """From this many elements on the pivot is a median of medians, and strays are moved in nearly sorted ranges."""
-_STRAYS = 5
-_ALL_SWAPPED = 12
-_WORD = (1 << 64) - 1
+_MAX_STRAYS = 5
+_MAX_PIVOT_SWAPS = 12
+_WORD_MASK = (1 << 64) - 1
 
 
 def sorted_positions(keys: Sequence[int]) -> list[int]:
@@ -47,7 +47,7 @@ class _Slice:
 
     def quicksort(self, first: int, end: int, bad_pivots: int) -> None:
         balanced = in_place = True
-        while end - first > SHORT:
+        while end - first > MAX_INSERTION_SORT_LENGTH:
             if not bad_pivots:
                 self._heapsort(first, end)
                 return
@@ -86,10 +86,10 @@ class _Slice:
         quarter = (end - first) // 4
         places = [first + quarter, first + 2 * quarter, first + 3 * quarter]
         self._swaps = 0
-        if end - first >= _NINTHER:
+        if end - first >= _MIN_NINTHER_LENGTH:
             places = [self._median(place - 1, place, place + 1) for place in places]
         pivot = self._median(*places)
-        if self._swaps == _ALL_SWAPPED:
+        if self._swaps == _MAX_PIVOT_SWAPS:
             self._keys[first:end] = self._keys[first:end][::-1]
             self.positions[first:end] = self.positions[first:end][::-1]
             return end - 1 - (pivot - first), True
@@ -140,12 +140,12 @@ class _Slice:
     def _settle_strays(self, first: int, end: int) -> bool:
         """Move a few elements that are out of order; whether the range is sorted then."""
         i = first + 1
-        for _ in range(_STRAYS):
+        for _ in range(_MAX_STRAYS):
             while i < end and not self.less(i, i - 1):
                 i += 1
             if i == end:
                 return True
-            if end - first < _NINTHER:
+            if end - first < _MIN_NINTHER_LENGTH:
                 return False
             self.swap(i, i - 1)
             if i - first >= 2:
@@ -161,9 +161,9 @@ class _Slice:
         length = seed = end - first
         middle = first + length // 4 * 2
         for place in range(middle - 1, middle + 2):
-            seed ^= seed << 13 & _WORD
+            seed ^= seed << 13 & _WORD_MASK
             seed ^= seed >> 7
-            seed ^= seed << 17 & _WORD
+            seed ^= seed << 17 & _WORD_MASK
             other = seed & (1 << length.bit_length()) - 1
             self.swap(place, first + (other if other < length else other - length))
 

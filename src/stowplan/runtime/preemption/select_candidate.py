@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.runtime.preemption.victims import NOT_STARTED, started
+from stowplan.runtime.preemption.victims import NEVER_STARTED_NANOSECONDS, started
 
 if TYPE_CHECKING:
     from stowplan.runtime.preemption.dry_run import PreemptionCandidate
@@ -96,5 +96,5 @@ def _earliest_start(candidate: PreemptionCandidate) -> int:
 
 def _earliest_starts(columns: VictimColumns) -> Ints:
     highest = columns.victims & (columns.weights == columns.weights.max(axis=0))
-    earliest: Ints = np.where(highest, columns.starts, NOT_STARTED).min(axis=0)
+    earliest: Ints = np.where(highest, columns.starts, NEVER_STARTED_NANOSECONDS).min(axis=0)
     return earliest

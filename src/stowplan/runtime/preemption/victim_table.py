@@ -30,7 +30,7 @@ WEIGHT, START, PROTECTED, AMOUNTS = range(4)
 """Positions in `VictimTable.facts`: a pod's priority, made positive; its start time; whether a budget protects it; and
 from there on its request of each resource."""
 
-_MIN_FREE = -(1 << 62)
+_MIN_FREE_AMOUNT = -(1 << 62)
 """The lower limit of free amounts, which keeps absurd requests from overflowing."""
 
 
@@ -133,7 +133,7 @@ class VictimTable(KeptOnDemand):
             begin = 0
             for slot, end in zip(slots.tolist(), ends.tolist(), strict=True):
                 free = offered.values[slot] - taken.values[slot] + sum(amounts[begin:end])
-                self.free[i, slot] = max(free, _MIN_FREE)
+                self.free[i, slot] = max(free, _MIN_FREE_AMOUNT)
                 begin = end
         self.count[slots] = counts
 

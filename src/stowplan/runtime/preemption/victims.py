@@ -15,12 +15,12 @@ from stowplan.api.selectors import Selector, compile_label_selector
 from stowplan.cache import Cluster
 from stowplan.cache.lru_map import LruMap
 from stowplan.framework import Pod
-from stowplan.runtime.preemption.go_sort import SHORT, sorted_positions
+from stowplan.runtime.preemption.go_sort import MAX_INSERTION_SORT_LENGTH, sorted_positions
 
 if TYPE_CHECKING:
     from stowplan.runtime.preemption.victim_table import VictimTable
 
-NOT_STARTED = 1 << 62
+NEVER_STARTED_NANOSECONDS = 1 << 62
 """Later than every time: a pod that has not started counts as started now."""
 
 _MAX_PRIORITIES = 4
@@ -35,7 +35,7 @@ def started(start_time: str) -> int:
     try:
         return (datetime.fromisoformat(start_time) - _EPOCH) // timedelta(microseconds=1)
     except (ValueError, TypeError):
-        return NOT_STARTED
+        return NEVER_STARTED_NANOSECONDS
 
 
 def by_importance(pods: Iterable[Pod], below: int = 1 << 31) -> list[Pod]:
@@ -49,11 +49,11 @@ def by_importance(pods: Iterable[Pod], below: int = 1 << 31) -> list[Pod]:
         priority = pod.template.priority
         if priority < below:
             start = started(pod.start_time)
-            ranks.append((-priority, start, turn if start != NOT_STARTED else -turn, pod))
-    if len(ranks) > SHORT:
+            ranks.append((-priority, start, turn if start != NEVER_STARTED_NANOSECONDS else -turn, pod))
+    if len(ranks) > MAX_INSERTION_SORT_LENGTH:
         levels = sorted({rank[:2] for rank in ranks})
         if len(levels) < len(ranks):
-            keys = {level: 2 * i + (level[1] == NOT_STARTED) for i, level in enumerate(levels)}
+            keys = {level: 2 * i + (level[1] == NEVER_STARTED_NANOSECONDS) for i, level in enumerate(levels)}
             return [ranks[i][3] for i in sorted_positions([keys[rank[:2]] for rank in ranks])]
     ranks.sort()
     return [rank[3] for rank in ranks]

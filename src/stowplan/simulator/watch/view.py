@@ -15,7 +15,7 @@ from stowplan.simulator.watch.recent_events import RecentEvent
 
 _FIXED_LINES = 7
 """Three headings, the legend, the queues, the keys, and the line of the cursor."""
-_GAPS = 3
+_GAP_LINES = 3
 _ROOMY_HEIGHT = 30
 """Terminals of this height have empty lines between the parts."""
 _MIN_LIST_LINES, _MAX_LIST_LINES = 3, 8
@@ -29,7 +29,7 @@ def live_view(
     """The live view for a terminal of this size; `keys` is its last line."""
     picture = map_lines(summary.zones, width, height, ascii_only)
     gap = [Text()] if height >= _ROOMY_HEIGHT else []
-    free = height - len(picture) - _FIXED_LINES - _GAPS * len(gap)
+    free = height - len(picture) - _FIXED_LINES - _GAP_LINES * len(gap)
     lines = min(max(free // 2, _MIN_LIST_LINES), _MAX_LIST_LINES)
     reasons = [f"{count:>6,}  {reason}" for reason, count in summary.reasons[:lines]]
     entries = [_entry(entry, width, ascii_only) for entry in summary.entries[-lines:]]

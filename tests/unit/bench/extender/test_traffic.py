@@ -2,7 +2,7 @@
 
 import json
 
-from stowplan.bench.extender.traffic import CHANGED, Traffic
+from stowplan.bench.extender.traffic import CHANGED_NODE_SHARE, Traffic
 from stowplan.bench.plugins import ZoneAndRoom
 from stowplan.extender.handlers import GroupMember, Handlers
 from stowplan.extender.wire.node_lists import split
@@ -28,7 +28,7 @@ def test_requests_differ() -> None:
     assert len({request["Pod"]["metadata"]["labels"]["app"] for request in requests}) == 12
     assert len({request["Nodes"]["items"][0]["metadata"]["name"] for request in requests}) > 5
     first, second = ({n["metadata"]["name"]: n for n in request["Nodes"]["items"]} for request in requests[:2])
-    assert sum(first[name] != second[name] for name in first) == 200 * CHANGED
+    assert sum(first[name] != second[name] for name in first) == 200 * CHANGED_NODE_SHARE
 
 
 def test_names_come_with_news_about_changed_nodes() -> None:

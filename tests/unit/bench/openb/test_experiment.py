@@ -14,7 +14,7 @@ from tests.unit.bench.openb.openb_data import Reference, write_trace
 from stowplan import api
 from stowplan.bench.openb import POLICIES, OpenbExperiment, run_experiment
 from stowplan.bench.openb.experiment import _Run
-from stowplan.bench.openb.load_curve import MAX_LOAD, LoadCurve
+from stowplan.bench.openb.load_curve import MAX_LOAD_PERCENT, LoadCurve
 from stowplan.cli.bench import bench
 from stowplan.cli.main import cli
 from stowplan.errors import InputError
@@ -79,7 +79,7 @@ def test_points_without_arrivals_take_their_neighbours() -> None:
         curve.note(arrived, used, 99, 1)
     points = curve.allocation()
     assert points[:7] == [0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.0]
-    assert len(points) == MAX_LOAD + 1
+    assert len(points) == MAX_LOAD_PERCENT + 1
 
 
 class Command:
@@ -93,7 +93,7 @@ class Command:
         for name, field in (("allocation", "allocation"), ("frag_ratio", "fragmentation")):
             with (self.folder / f"expected_{name}.csv").open("w", newline="") as file:
                 rows = csv.writer(file)
-                rows.writerow(["workload", "sc_policy", "tune", "seed", *range(MAX_LOAD + 1)])
+                rows.writerow(["workload", "sc_policy", "tune", "seed", *range(MAX_LOAD_PERCENT + 1)])
                 for number, result in enumerate(results, 1):
                     values = [value + shift for value in getattr(result, field)]
                     rows.writerow(["openb_pod_list_default", f"{number:02d}-{result.policy}", 1.3, 42, *values])

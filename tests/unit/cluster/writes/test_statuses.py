@@ -153,7 +153,7 @@ def test_a_patch_that_fails_for_good_is_reported() -> None:
 def test_deferred_patches_are_bounded_and_the_oldest_is_reported_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statuses, "MAX_REPEAT_BURST", 1)
     monkeypatch.setattr(statuses, "REPEATS_PER_SECOND", 10.0)
-    monkeypatch.setattr(statuses, "MAX_DEFERRED", 2)
+    monkeypatch.setattr(statuses, "MAX_DEFERRED_STATUSES", 2)
 
     async def play() -> None:
         async with executor_rig(ok) as stage:

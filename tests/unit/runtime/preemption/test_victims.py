@@ -6,7 +6,7 @@ import pytest
 from tests.builders import World, pod, selector
 
 from stowplan.framework import Pod
-from stowplan.runtime.preemption.victims import NOT_STARTED, Budgets, by_importance, started
+from stowplan.runtime.preemption.victims import NEVER_STARTED_NANOSECONDS, Budgets, by_importance, started
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
 
@@ -38,7 +38,7 @@ def test_start_times_compare_as_times(earlier: str, later: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-01-01T00:00:00"])
 def test_what_is_no_time_counts_as_not_started(text: str) -> None:
-    assert started(text) == NOT_STARTED
+    assert started(text) == NEVER_STARTED_NANOSECONDS
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from stowplan.plugins.dynamic_resources.allocation.requests import (
     WantedClaim,
 )
 
-_FRAMES = 4
-_CALLERS = 500
+_FRAMES_PER_PLACE = 4
+_FRAMES_OF_CALLERS = 500
 
 
 class SearchTimeoutError(Exception):
@@ -102,7 +102,7 @@ class Search:
     def _make_room(self) -> None:
         """Raise the recursion limit: the search takes a few frames per device."""
         places = sum(MAX_DEVICES + len(requests) for requests in self._demands)
-        if (deepest := _FRAMES * places + _CALLERS) > sys.getrecursionlimit():
+        if (deepest := _FRAMES_PER_PLACE * places + _FRAMES_OF_CALLERS) > sys.getrecursionlimit():
             sys.setrecursionlimit(deepest)
 
     def _check_time(self) -> None:
