@@ -1,4 +1,4 @@
-"""Configurations of every version: kube-scheduler starts with them once converted, ours schedules with them directly."""
+"""Configurations of every version: kube-scheduler starts with the converted one, ours with the original."""
 
 from __future__ import annotations
 
