@@ -1,4 +1,7 @@
-"""Which nodes hold which container images, cluster-wide."""
+"""Which nodes hold which container images, cluster-wide.
+
+Upstream: pkg/scheduler/backend/cache/cache.go (addNodeImageStates)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Matching nodes with node selectors: one node by its labels, or many by the label columns."""
+"""Matching nodes with node selectors: one node by its labels, or many by the label columns.
+
+Upstream: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go
+"""
 
 from __future__ import annotations
 

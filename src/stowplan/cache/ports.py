@@ -1,4 +1,7 @@
-"""Host ports in use on the nodes."""
+"""Host ports in use on the nodes.
+
+Upstream: k8s.io/kube-scheduler/framework/types.go (HostPortInfo)
+"""
 
 from __future__ import annotations
 

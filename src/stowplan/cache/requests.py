@@ -2,6 +2,8 @@
 
 Sums are made of exact quantities and rounded up once, at the end: two containers of half a milli-core need one
 milli-core together, not two.
+
+Upstream: k8s.io/component-helpers/resource/helpers.go (PodRequests)
 """
 
 from __future__ import annotations

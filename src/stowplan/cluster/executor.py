@@ -1,4 +1,7 @@
-"""Carries out the engine's instructions at the API server."""
+"""Carries out the engine's instructions at the API server.
+
+Upstream: pkg/scheduler/backend/api_dispatcher/api_dispatcher.go
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A complete configuration as plain data and as YAML; reading it again gives the same."""
+"""A complete configuration as plain data and as YAML; reading it again gives the same.
+
+Upstream: cmd/kube-scheduler/app/options/configfile.go (LogOrWriteConfig)
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""The port for calling extenders."""
+"""The port for calling extenders.
+
+Upstream: k8s.io/kube-scheduler/framework/extender.go
+"""
 
 from __future__ import annotations
 

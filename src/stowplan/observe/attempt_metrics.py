@@ -6,6 +6,8 @@ zero seconds. For single plugins, one attempt in ten is sampled: its decision ti
 Sign (`Plugin.signature` here), PreFilter, Filter, PostFilter, PreScore, Score and ScoreExtensionNormalize. The time
 from the decision to the binding request is split likewise among the plugins at Reserve and PreBindPreFlight, for pods
 that no plugin delays.
+
+Upstream: pkg/scheduler/metrics/metric_recorder.go, pkg/scheduler/metrics/profile_metrics.go
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Sources of gauges: reads the engine's state from the scraping thread."""
+"""Sources of gauges: reads the engine's state from the scraping thread.
+
+Upstream: pkg/scheduler/metrics/metric_recorder.go (PendingPodsRecorder)
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 While pods are scheduled, only times are recorded; they are counted at each scrape, or once enough have accumulated.
 Counting runs on the scraping thread or on the loop's, under a lock that is held for nothing else.
+
+Upstream: pkg/scheduler/metrics/metrics.go
 """
 
 from __future__ import annotations

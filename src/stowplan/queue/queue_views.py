@@ -1,4 +1,7 @@
-"""Read-only views of the scheduling queue: which pods are where."""
+"""Read-only views of the scheduling queue: which pods are where.
+
+Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (PendingPods)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads Policies from files and ConfigMaps."""
+"""Reads Policies from files and ConfigMaps.
+
+Upstream: pkg/scheduler/scheduler.go (initPolicyFromFile, initPolicyFromConfigMap) of earlier releases
+"""
 
 from __future__ import annotations
 

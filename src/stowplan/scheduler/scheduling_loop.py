@@ -1,4 +1,7 @@
-"""The scheduling loop: watch events in, scheduling cycles in slices of a few milliseconds, instructions out."""
+"""The scheduling loop: watch events in, scheduling cycles in slices of a few milliseconds, instructions out.
+
+Upstream: pkg/scheduler/scheduler.go (Run)
+"""
 
 from __future__ import annotations
 

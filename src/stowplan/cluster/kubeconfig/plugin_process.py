@@ -1,6 +1,8 @@
 """The process of an exec plugin, with bounded output and a time limit; it never outlives this process.
 
 Python's `subprocess.run` keeps any amount of output in memory, and kills only the plugin, not the plugin's children.
+
+Upstream: k8s.io/client-go/plugin/pkg/client/auth/exec/exec.go (refreshCredsLocked)
 """
 
 import atexit

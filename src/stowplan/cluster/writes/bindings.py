@@ -1,4 +1,8 @@
-"""Binding requests, and the lookup of pods whose binding is in doubt."""
+"""Binding requests, and the lookup of pods whose binding is in doubt.
+
+Upstream: pkg/scheduler/framework/api_calls/pod_binding.go,
+pkg/scheduler/framework/plugins/defaultbinder/default_binder.go
+"""
 
 from __future__ import annotations
 

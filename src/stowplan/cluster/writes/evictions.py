@@ -1,4 +1,7 @@
-"""Eviction of victims: the DisruptionTarget condition, then the deletion."""
+"""Eviction of victims: the DisruptionTarget condition, then the deletion.
+
+Upstream: pkg/scheduler/framework/preemption/executor.go (PreemptPod)
+"""
 
 from __future__ import annotations
 

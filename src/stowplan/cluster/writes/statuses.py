@@ -1,4 +1,7 @@
-"""Patches of pod status, one at a time per pod."""
+"""Patches of pod status, one at a time per pod.
+
+Upstream: pkg/scheduler/framework/api_calls/pod_status_patch.go
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Belongs here: the args of every plugin that Stowplan has, with defaults and checks, and the table of them. A name in
 `OPTIONAL_ARGS` is a plugin that a configuration may enable and that is off by default; its class is registered in
 `stowplan.optional_plugins`. May import: the other modules of `config`, `framework`, `api` and below.
+
+Upstream: pkg/scheduler/apis/config/v1/conversion.go (convertToInternalPluginConfigArgs)
 """
 
 from stowplan.config.args.fractional_gpu import FractionalGPUArgs, TargetPodArgs

@@ -1,4 +1,7 @@
-"""Types of configuration versions before v1, for strict decoding."""
+"""Types of configuration versions before v1, for strict decoding.
+
+Upstream: k8s.io/kube-scheduler/config/v1beta1, v1beta2, v1beta3 and v1 (Policy) of earlier releases
+"""
 
 from typing import Any
 

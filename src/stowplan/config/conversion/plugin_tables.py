@@ -1,4 +1,8 @@
-"""Default plugins of earlier releases, and successors of removed plugins."""
+"""Default plugins of earlier releases, and successors of removed plugins.
+
+Upstream: pkg/scheduler/apis/config/v1beta2/default_plugins.go,
+pkg/scheduler/algorithmprovider/registry.go of earlier releases
+"""
 
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias

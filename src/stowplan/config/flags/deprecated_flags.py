@@ -1,4 +1,7 @@
-"""Flags of earlier releases, converted to configuration."""
+"""Flags of earlier releases, converted to configuration.
+
+Upstream: cmd/kube-scheduler/app/options/deprecated.go
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From a configuration's entries to extenders."""
+"""From a configuration's entries to extenders.
+
+Upstream: pkg/scheduler/scheduler.go (buildExtenders)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One extender of a configuration: its requests and the interpretation of its replies."""
+"""One extender of a configuration: its requests and the interpretation of its replies.
+
+Upstream: pkg/scheduler/extender.go (HTTPExtender)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which proxy leads to an address, by the environment, as Go's HTTP client reads it."""
+"""Which proxy leads to an address, by the environment, as Go's HTTP client reads it.
+
+Upstream: golang.org/x/net/http/httpproxy
+"""
 
 from __future__ import annotations
 

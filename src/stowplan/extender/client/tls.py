@@ -1,4 +1,7 @@
-"""TLS as an extender's entry describes it."""
+"""TLS as an extender's entry describes it.
+
+Upstream: pkg/scheduler/extender.go (makeTransport)
+"""
 
 from __future__ import annotations
 

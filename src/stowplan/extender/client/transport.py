@@ -1,4 +1,7 @@
-"""HTTP requests to an extender, with Go's error messages."""
+"""HTTP requests to an extender, with Go's error messages.
+
+Upstream: pkg/scheduler/extender.go (send), net/http/client.go
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Lists of nodes and of victims must have the type that the protocol defines, as for kube-scheduler. Of reasons and scores
 the readable part is taken, and the rest is listed in `problems`.
+
+Upstream: k8s.io/kube-scheduler/extender/v1/types.go, encoding/json
 """
 
 from __future__ import annotations

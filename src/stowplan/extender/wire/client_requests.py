@@ -1,6 +1,8 @@
 """Requests as kube-scheduler writes them: Go's names for the keys, null for the list that is not used.
 
 Objects come as bytes and go out as they are, so a request is put together rather than encoded.
+
+Upstream: k8s.io/kube-scheduler/extender/v1/types.go
 """
 
 from __future__ import annotations

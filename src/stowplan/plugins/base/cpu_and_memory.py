@@ -2,6 +2,8 @@
 
 NodeResourcesFit (LeastAllocated) and NodeResourcesBalancedAllocation, in their default configuration, start from the
 same amounts for nearly every pod. A pass costs as much as its number of array operations, so both scores share them.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/least_allocated.go, balanced_allocation.go
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Rules of PostFilter plugins that evict other pods than DefaultPreemption does."""
+"""Rules of PostFilter plugins that evict other pods than DefaultPreemption does.
+
+Upstream: pkg/scheduler/framework/preemption/preemption.go (Interface)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""PreBind: waits until the devices of a pod are ready."""
+"""PreBind: waits until the devices of a pod are ready.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go (isPodReadyForBinding)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Writes to ResourceClaims, retried after conflicts and lost responses."""
+"""Writes to ResourceClaims, retried after conflicts and lost responses.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go (bindClaim, Unreserve)
+"""
 
 from __future__ import annotations
 

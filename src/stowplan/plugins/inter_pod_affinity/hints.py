@@ -1,4 +1,8 @@
-"""Queueing hints of InterPodAffinity."""
+"""Queueing hints of InterPodAffinity.
+
+Upstream: pkg/scheduler/framework/plugins/interpodaffinity/plugin.go (isSchedulableAfterPodChange,
+isSchedulableAfterNodeChange)
+"""
 
 from __future__ import annotations
 

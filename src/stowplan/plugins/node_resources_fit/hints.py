@@ -1,4 +1,8 @@
-"""Queueing hints of NodeResourcesFit: the events that may make room for a rejected pod."""
+"""Queueing hints of NodeResourcesFit: the events that may make room for a rejected pod.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go (isSchedulableAfterPodEvent,
+isSchedulableAfterNodeChange)
+"""
 
 from __future__ import annotations
 

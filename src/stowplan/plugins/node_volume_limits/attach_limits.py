@@ -1,4 +1,7 @@
-"""Attach limits of nodes, and the nodes that cannot attach more volumes."""
+"""Attach limits of nodes, and the nodes that cannot attach more volumes.
+
+Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
+"""
 
 from __future__ import annotations
 

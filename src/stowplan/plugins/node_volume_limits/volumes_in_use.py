@@ -1,4 +1,7 @@
-"""The volumes in use on every node, as columns that are repaired where pods, claims, volumes or attachments change."""
+"""The volumes in use on every node, as columns that are repaired where pods, claims, volumes or attachments change.
+
+Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
+"""
 
 from __future__ import annotations
 

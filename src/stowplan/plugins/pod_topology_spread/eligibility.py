@@ -1,4 +1,7 @@
-"""The nodes that count for a constraint."""
+"""The nodes that count for a constraint.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/common.go (matchNodeInclusionPolicies)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Queueing hints of PodTopologySpread."""
+"""Queueing hints of PodTopologySpread.
+
+Upstream: pkg/scheduler/framework/plugins/podtopologyspread/plugin.go (isSchedulableAfterPodChange,
+isSchedulableAfterNodeChange)
+"""
 
 from __future__ import annotations
 

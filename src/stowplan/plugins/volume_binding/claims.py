@@ -1,4 +1,7 @@
-"""PersistentVolumeClaims of a pod: problems, and the state of their binding."""
+"""PersistentVolumeClaims of a pod: problems, and the state of their binding.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (GetPodVolumeClaims)
+"""
 
 from __future__ import annotations
 

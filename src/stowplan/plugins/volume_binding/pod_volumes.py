@@ -1,4 +1,7 @@
-"""The volumes and claims of a pod, read once per cycle."""
+"""The volumes and claims of a pod, read once per cycle.
+
+Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (GetPodVolumeClaims)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Breaking ties between nodes of equal total, by a seeded generator."""
+"""Breaking ties between nodes of equal total, by a seeded generator.
+
+Upstream: pkg/scheduler/schedule_one.go (selectHost)
+"""
 
 from __future__ import annotations
 

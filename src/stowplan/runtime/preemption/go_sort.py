@@ -3,6 +3,8 @@
 The order of victims decides which of them are reprieved, and kube-scheduler sorts them with a quicksort that is not
 stable, by a comparison that contradicts itself for pods which have not started. Both are deterministic, hence part of
 its behaviour.
+
+Upstream: sort/zsortfunc.go (pdqsort_func)
 """
 
 from __future__ import annotations

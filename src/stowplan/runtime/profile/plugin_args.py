@@ -1,4 +1,7 @@
-"""The args of plugins from plain data: `pluginConfig` of out-of-tree plugins, and args of the extender's plugins."""
+"""The args of plugins from plain data: `pluginConfig` of out-of-tree plugins, and args of the extender's plugins.
+
+Upstream: pkg/scheduler/framework/runtime/registry.go (DecodeInto)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Devices picked so far in a search, with their counters and capacity. Every pick can be undone."""
+"""Devices picked so far in a search, with their counters and capacity. Every pick can be undone.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go (allocateDevice)
+"""
 
 from __future__ import annotations
 

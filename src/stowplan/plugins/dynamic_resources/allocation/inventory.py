@@ -1,4 +1,7 @@
-"""All ResourceSlices, and the pools of each node, gathered again only after changes."""
+"""All ResourceSlices, and the pools of each node, gathered again only after changes.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/pools_incubating.go (GatherPools)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Claims prepared for the search, from the claim and its device classes."""
+"""Claims prepared for the search, from the claim and its device classes.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go
+(validateDeviceRequest)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""AllocationResults of the API, from the devices that the search found."""
+"""AllocationResults of the API, from the devices that the search found.
+
+Upstream: k8s.io/dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go (Allocate,
+createNodeSelector)
+"""
 
 from __future__ import annotations
 
