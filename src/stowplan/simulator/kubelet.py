@@ -233,7 +233,7 @@ class Kubelet:
             work = works.pop(0)
             if not works:
                 del self._registered[key]
-            return work
+            return work if work.seconds is not None else work._replace(seconds=annotated_seconds(pod, self._jitter))
         return Work(annotated_seconds(pod, self._jitter))
 
     def _start(self, life: PodLife) -> None:

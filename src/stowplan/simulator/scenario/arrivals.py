@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from stowplan.config.errors import Problems
 from stowplan.simulator.scenario.fields import object_count, required, time_at
 from stowplan.simulator.scenario.quantities import (
+    MissingColumnError,
     RandomQuantity,
     count_of,
+    length_of,
     number_of,
     quantity,
     rate_of,
@@ -205,26 +207,36 @@ def _closed(spec: ArrivalsSpec, path: str, problems: Problems, folder: Path) -> 
 def _file(spec: ArrivalsSpec, path: str, problems: Problems, folder: Path) -> Built:
     file = folder / spec.file
     try:
-        times = read_column(file, "time", seconds_of, "")
+        times = read_column(file, "time", _Ascending(), "")
+        durations = _durations(file, len(times))
     except ValueError as error:
         problems.add(f"{path}.file", str(error))
         return lambda stream: iter(()), 0.0, None
-    try:
-        durations: list[float] | None = read_column(file, "duration", seconds_of, "")
-    except ValueError:
-        durations = None
-    for index, (before, after) in enumerate(pairwise(times)):
-        if after < before:
-            problems.add(
-                f"{path}.file", f"{file}: line {index + 3}: time {after:g} is before the previous one, {before:g}"
-            )
-            break
-    for index, each in enumerate(durations or ()):
-        if each < 0:
-            problems.add(f"{path}.file", f"{file}: line {index + 2}: the duration is negative")
-            break
-    known = [ArrivalTime(time, None if durations is None else durations[index]) for index, time in enumerate(times)]
+    known = list(map(ArrivalTime, times, durations))
     return lambda stream: iter(known), len(times) / times[-1] if times[-1] else math.nan, None
+
+
+class _Ascending:
+    """A conversion to times, none of which is before the previous one."""
+
+    def __init__(self) -> None:
+        self._latest = -math.inf
+
+    def __call__(self, value: object) -> float:
+        found = seconds_of(value)
+        if found < self._latest:
+            raise ValueError(f"{found:g} is before the previous one, {self._latest:g}")
+        self._latest = found
+        return found
+
+
+def _durations(file: Path, rows: int) -> list[float | None]:
+    """The column with durations: None for an empty one, and for all rows of a file without the column."""
+    try:
+        found = read_column(file, "duration", lambda value: math.nan if value == "" else length_of(value), "")
+    except MissingColumnError:
+        return [None] * rows
+    return [None if math.isnan(each) else each for each in found]
 
 
 _BUILDERS: dict[str, Callable[[ArrivalsSpec, str, Problems, Path], Built]] = {

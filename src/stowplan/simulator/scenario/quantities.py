@@ -117,6 +117,10 @@ class ScenarioQuantityError(ValueError):
         self.path, self.message = path, message
 
 
+class MissingColumnError(ScenarioQuantityError):
+    """A file without the column."""
+
+
 Convert = Callable[[object], float]
 
 
@@ -311,14 +315,16 @@ def read_column(file: Path, column: object, convert: Convert, path: str) -> list
             names = list(rows.fieldnames or ())
             name = column if isinstance(column, str) else (names[0] if names else "")
             if name not in names:
-                raise ScenarioQuantityError(f"{path}.column", f"{file}: no column {name!r}{suggestion(name, names)}")
+                raise MissingColumnError(f"{path}.column", f"{file}: no column {name!r}{suggestion(name, names)}")
             found = []
-            for number, row in enumerate(rows, start=2):
+            for row in rows:
                 try:
-                    text = row[name] or ""
+                    text = (row[name] or "").strip()
                     found.append(convert(float(text) if re.fullmatch(r"-?\d+(\.\d*)?([eE]-?\d+)?", text) else text))
                 except ValueError as error:
-                    raise ScenarioQuantityError(path, f"{file}: line {number}, column {name}: {error}") from error
+                    raise ScenarioQuantityError(
+                        path, f"{file}: line {rows.line_num}, column {name}: {error}"
+                    ) from error
     except OSError as error:
         raise ScenarioQuantityError(f"{path}.file", f"{file}: {error.strerror or error}") from error
     except csv.Error as error:

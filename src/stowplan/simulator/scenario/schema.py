@@ -101,7 +101,7 @@ class ArrivalsSpec(ScenarioPart, frozen=True, kw_only=True):
     bursts: BurstsSpec | None = None
     closed: ClosedSpec | None = None
     file: str = ""
-    """A CSV file with a column time, and possibly one named duration."""
+    """A CSV file with a column time, and possibly one named duration; if empty, annotations of the pod apply."""
     from_: Time = msgspec.field(default=0, name="from")
     to: Time = None
     batch: Random = 1

@@ -142,8 +142,8 @@ def test_times_that_run_backwards_and_negative_durations(tmp_path: Path) -> None
     (tmp_path / "a.csv").write_text("time,duration\n5,1\n3,1\n")
     (tmp_path / "b.csv").write_text("time,duration\n5,1\n6,-1\n")
     for name, line in (
-        ("a", "line 3: time 3 is before the previous one, 5"),
-        ("b", "line 3: the duration is negative"),
+        ("a", "line 3, column time: 3 is before the previous one, 5"),
+        ("b", "line 3, column duration: must be 0 or more"),
     ):
         with pytest.raises(ConfigError, match=line):
             compile_scenario(document({**BATCH, "arrivals": {"file": f"{name}.csv"}}), "s.yaml", tmp_path)
@@ -256,3 +256,20 @@ def test_names_that_a_manifest_has_twice(tmp_path: Path) -> None:
         compile_scenario(document({**BATCH, "template": {}, "manifest": "two.yaml"}), "s.yaml", tmp_path)
     line = "s.yaml: $.workloads[0].manifest: two.yaml: $.metadata.name: another object is Pod default/same"
     assert list(caught.value.problems) == [line]
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("0,60\n\n1,soon\n2,x\n", "line 4, column duration: expected a time such as 90s, 10m, 8h30m or 2d"),
+        ("0,60\n1,-5\n", "line 3, column duration: must be 0 or more"),
+        ("0,60\n\n5,60\n4,60\n", "line 5, column time: 4 is before the previous one, 5"),
+        ("0,60\nsoon,60\n", "line 3, column time: expected a time such as 90s"),
+    ],
+)
+def test_a_bad_row_of_an_arrivals_file(tmp_path: Path, rows: str, problem: str) -> None:
+    (tmp_path / "a.csv").write_text(f"time,duration\n{rows}")
+    with pytest.raises(ConfigError) as caught:
+        compile_scenario(document({**BATCH, "duration": None, "arrivals": {"file": "a.csv"}}), "s.yaml", tmp_path)
+    (found,) = caught.value.problems
+    assert found.startswith(f"s.yaml: $.workloads[0].arrivals.file: {tmp_path / 'a.csv'}: {problem}")

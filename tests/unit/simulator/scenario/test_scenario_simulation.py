@@ -9,7 +9,7 @@ from tests.unit.simulator.scenario.scenarios import document, load, pod, pool, s
 
 from stowplan import api
 from stowplan.errors import InputError
-from stowplan.simulator.scenario import compile_scenario
+from stowplan.simulator.scenario import LoadedScenario, compile_scenario
 
 
 def arrivals(name: str = "batch", at: tuple[Any, ...] = (0,), **fields: Any) -> dict[str, Any]:
@@ -294,3 +294,21 @@ def test_a_user_waits_for_all_objects_of_an_arrival(tmp_path: Path) -> None:
     closed = {"name": "c", "manifest": "two.yaml", "duration": "1m", "arrivals": {"closed": {"users": 1, "think": 60}}}
     _, diary = simulate(compile_scenario(document(closed, until={"time": "9m30s"}), "s.yaml", tmp_path))
     assert [time for time, _, _ in diary.of("created")] == [time for time in range(60, 541, 120) for _ in "ab"]
+
+
+def from_file(folder: Path, rows: str, **fields: Any) -> LoadedScenario:
+    (folder / "a.csv").write_text(f"time,duration\n{rows}")
+    given = {"name": "batch", "template": pod("100m"), "arrivals": {"file": "a.csv"}, **fields}
+    return compile_scenario(document(given), "s.yaml", folder)
+
+
+def test_an_empty_duration_of_a_file_is_that_of_the_template(tmp_path: Path) -> None:
+    annotated = pod("100m")
+    annotated["metadata"] = {"annotations": {"simulation.stowplan/duration": "7m"}}
+    rows = "0,60\n1, \n2\n3,2m\n"
+    _, diary = simulate(from_file(tmp_path, rows))
+    assert diary.of("succeeded") == [(60, "succeeded", "batch-1"), (123, "succeeded", "batch-4")]
+    _, diary = simulate(from_file(tmp_path, rows, template=annotated))
+    assert [time for time, _, _ in diary.of("succeeded")] == [60, 123, 421, 422]
+    _, diary = simulate(from_file(tmp_path, rows, duration="5m"))
+    assert [time for time, _, _ in diary.of("succeeded")] == [300, 301, 302, 303]
