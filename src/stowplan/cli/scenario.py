@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -120,7 +120,7 @@ def init(file: str) -> None:
 def check(files: tuple[str, ...]) -> None:
     """Check whether each FILE is a valid scenario, and print all errors with their paths.
 
-    Manifests and CSV files that the scenario names are read too, and the first arrivals of traces.
+    Manifests, CSV files and traces that the scenario names are read too, from beginning to end.
 
     \b
     Examples:
@@ -147,10 +147,10 @@ def check(files: tuple[str, ...]) -> None:
 
 
 def _read_traces(scenario: LoadedScenario) -> int:
-    """The number of nodes in a trace. Reads the first arrivals too: raises InputError for missing files and columns."""
+    """The number of nodes in a trace. Reads all arrivals too: raises InputError for faults anywhere in the files."""
     for trace in scenario.traces:
         if trace is not None:
-            next(trace.selected(), None)
+            deque(trace.selected(), maxlen=0)
     return sum(1 for _ in scenario.node_trace.checked_nodes()) if scenario.node_trace is not None else 0
 
 

@@ -68,7 +68,7 @@ def run_file(
     plots: tuple[str, ...] = (),
 ) -> None:
     """Run a scenario, print its result, and exit with the status of the result."""
-    from stowplan.study import RunSettings, run
+    from stowplan.study import RunSettings, run_or_part
     from stowplan.study.files import results_folder
 
     if output not in OUTPUTS:
@@ -81,7 +81,7 @@ def run_file(
     with Progress() as progress:
         horizon = scenario.horizon.time
         progress.start("simulating", total=None if horizon == float("inf") else round(horizon))
-        result = run(
+        result, failure = run_or_part(
             scenario, seed, RunSettings(config, registered, on_progress=lambda now, _: progress.reach(int(now)))
         )
     try:
@@ -92,6 +92,8 @@ def run_file(
     finally:  # The metrics of a long run are not lost to a full disk.
         print_result(result, output, everything=everything)
     print_plugin_bugs(result.plugin_bugs)
+    if failure is not None:
+        raise failure
     click.get_current_context().exit(_status_of(result))
 
 

@@ -9,7 +9,7 @@ terminal output (`cli`). May import all rooms below it.
 """
 
 from stowplan.study.result import RunResult
-from stowplan.study.run import RunSettings, run
+from stowplan.study.run import RunSettings, run, run_or_part
 from stowplan.study.table import ResultTable
 
-__all__ = ["ResultTable", "RunResult", "RunSettings", "run"]
+__all__ = ["ResultTable", "RunResult", "RunSettings", "run", "run_or_part"]

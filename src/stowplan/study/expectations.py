@@ -161,13 +161,17 @@ class Expectations:
             if spec.at not in (None, END) and seconds_of(spec.at) == time:
                 self._found[index] = self._at_moment(spec, live, time)
 
-    def check(self, live: LiveRun, values: list[MetricValue], begin: float) -> tuple[CheckedExpectation, ...]:
-        """All expectations at the end of the run."""
+    def check(
+        self, live: LiveRun, values: list[MetricValue], begin: float, *, failed: bool = False
+    ) -> tuple[CheckedExpectation, ...]:
+        """All expectations at the end of the run. If it failed, those that were not decided before do not hold."""
         now = live.simulation.now
         for index, spec in enumerate(self._specs):
             if index in self._found:
                 continue
-            if spec.at not in (None, END):
+            if failed:
+                self._found[index] = CheckedExpectation(describe(spec), False, f"an error at {time_text(now)}")
+            elif spec.at not in (None, END):
                 self._found[index] = CheckedExpectation(describe(spec), False, f"the run ended at {time_text(now)}")
             elif spec.pods or spec.at == END:
                 self._found[index] = self._at_moment(spec, live, now)

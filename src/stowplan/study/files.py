@@ -30,7 +30,7 @@ SUMMARY_COLUMNS = ("metric", "key", "value", "unit")
 
 
 def run_document(result: RunResult) -> dict[str, Any]:
-    """The content of `run.json`."""
+    """The content of `run.json`; `error` is there if the run is not complete."""
     return {
         "scenario": result.scenario,
         "seed": result.seed,
@@ -39,6 +39,7 @@ def run_document(result: RunResult) -> dict[str, Any]:
         "stowplan": __version__,
         "start": result.start,
         "end": result.end,
+        **({"error": result.error} if result.error else {}),
         "rows": {name: len(table) for name, table in result.tables.items()},
         "summary": [_plain(each) for each in result.values],
         "expectations": [
@@ -95,7 +96,7 @@ def save(result: RunResult, folder: Path) -> Path:
 
 
 def load_summary(folder: Path) -> tuple[dict[str, Any], list[MetricValue]]:
-    """`run.json` of a folder, and its metrics."""
+    """`run.json` of a folder, and its metrics. Raises InputError if the run is not complete."""
     file = folder / RUN_FILE
     try:
         document = msgspec.json.decode(file.read_bytes())
@@ -107,6 +108,8 @@ def load_summary(folder: Path) -> tuple[dict[str, Any], list[MetricValue]]:
         raise InputError(f"{file}: {os_error_text(error)}") from error
     except (msgspec.DecodeError, LookupError, TypeError) as error:
         raise InputError(f"{file}: not a result of a run") from error
+    if document.get("error"):
+        raise InputError(f"{file}: the run is not complete: {document['error']}")
     return document, rows
 
 

@@ -42,6 +42,8 @@ class RunResult:
     document: Mapping[str, Any] = field(default_factory=dict)
     plugin_bugs: Mapping[str, str] = field(default_factory=dict)
     """The first bug of each plugin that has shown one, by the plugin's name."""
+    error: str = ""
+    """What ended the run before its horizon; then everything here is as of that moment."""
 
     @property
     def pods(self) -> ResultTable:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stowplan.config import IN_TREE_PLUGINS, KubeSchedulerConfiguration, default_configuration
 from stowplan.config import read as read_config
-from stowplan.errors import InputError
+from stowplan.errors import InputError, StowplanError
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
 from stowplan.runtime.gc_tuning import GC_THRESHOLDS
@@ -50,6 +50,18 @@ def run(scenario: LoadedScenario, seed: int | None = None, settings: RunSettings
     live = LiveRun(scenario, seed, settings or RunSettings())
     live.run_until(math.inf)
     return live.result()
+
+
+def run_or_part(
+    scenario: LoadedScenario, seed: int | None = None, settings: RunSettings | None = None
+) -> tuple[RunResult, StowplanError | None]:
+    """Run a scenario. If an error ends the run, the result up to then, marked with it, and the error."""
+    live = LiveRun(scenario, seed, settings or RunSettings())
+    try:
+        live.run_until(math.inf)
+    except StowplanError as error:
+        return live.result(str(error)), error
+    return live.result(), None
 
 
 class LiveRun:
@@ -103,12 +115,13 @@ class LiveRun:
     def _areas(self) -> Mapping[str, float]:
         return self.recording.integrals.areas(self.scenario.start + self.simulation.now)
 
-    def result(self) -> RunResult:
-        """The result as of now; the run cannot be continued after it."""
+    def result(self, error: str = "") -> RunResult:
+        """The result as of now; the run cannot be continued after it. `error` is what ended the run, if one did."""
         recording, end = self.recording, self.simulation.now
         recording.close()
         areas = self._areas()
-        check_invariants(recording, self.simulation, areas)
+        if not error:
+            check_invariants(recording, self.simulation, areas)
         span = {name: area - self._before.get(name, 0.0) for name, area in areas.items()}
         begin = min(self._begin, end)
         values = [*summarise(recording, begin, end, span), *self._samples.means()]
@@ -128,10 +141,11 @@ class LiveRun:
             self._config_name,
             tuple(values),
             tables,
-            self._expectations.check(self, values, begin),
+            self._expectations.check(self, values, begin, failed=bool(error)),
             recording.decisions,
             scenario.document,
             self.simulation.simulation.engine.plugin_bugs(),
+            error,
         )
 
 

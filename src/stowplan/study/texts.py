@@ -51,7 +51,8 @@ def group_rows(result: RunResult) -> list[tuple[str, ...]]:
 
 
 def headline(result: RunResult) -> str:
-    return f"{result.scenario}, seed {result.seed}: {time_text(result.end)} simulated, run {result.digest}"
+    state = ", not complete: an error ended the run" if result.error else ""
+    return f"{result.scenario}, seed {result.seed}: {time_text(result.end)} simulated, run {result.digest}{state}"
 
 
 def expectation_lines(result: RunResult) -> Iterator[str]:
@@ -60,7 +61,7 @@ def expectation_lines(result: RunResult) -> Iterator[str]:
 
 
 def junit(results: Sequence[RunResult]) -> str:
-    """JUnit XML: one suite for each run, one case for each expectation."""
+    """JUnit XML: one suite for each run, one case for each expectation, and one for an error that ended the run."""
     suites = []
     for result in results:
         cases = []
@@ -68,9 +69,13 @@ def junit(results: Sequence[RunResult]) -> str:
             failure = "" if each.holds else f"<failure message={quoteattr('found ' + each.found)}/>"
             cases.append(f"<testcase classname={quoteattr(result.scenario)} name={quoteattr(each.text)}>{failure}"
                          f"<system-out>{escape('found ' + each.found)}</system-out></testcase>")  # fmt: skip
+        if result.error:
+            error = f"<error message={quoteattr(result.error)}/>"
+            cases.append(f'<testcase classname={quoteattr(result.scenario)} name="the run">{error}</testcase>')
         failures = sum(not each.holds for each in result.expectations)
+        errors = ' errors="1"' if result.error else ""
         suites.append(
             f'<testsuite name={quoteattr(f"{result.scenario} seed {result.seed}")} tests="{len(cases)}" '
-            f'failures="{failures}">{"".join(cases)}</testsuite>'
+            f'failures="{failures}"{errors}>{"".join(cases)}</testsuite>'
         )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>{"".join(suites)}</testsuites>\n'

@@ -21,6 +21,8 @@ class TraceSummary(msgspec.Struct, kw_only=True, frozen=True):
     """What a trace contains."""
 
     loader: str
+    origin: str
+    """Where the trace is described."""
     nodes: int
     pods: int
     jobs: int
@@ -122,6 +124,7 @@ class TraceLoader:
         load = {name: done / capacity[name] / span for name, done in work.items() if span and capacity[name] and done}
         return TraceSummary(
             loader=self.name,
+            origin=self.origin,
             nodes=nodes,
             pods=pods,
             jobs=len(jobs),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 
 from stowplan.cli.main import cli
 from stowplan.errors import InputError, PluginBugError
+from stowplan.study.files import load_summary
 from stowplan.traces import open_trace
 
 LOADER = """
@@ -111,3 +114,47 @@ def test_a_module_that_fails_names_the_loader(folder: Path, monkeypatch: pytest.
     (folder / "broken_traces.py").write_text("import no_such_module_at_all\n")
     with pytest.raises(PluginBugError, match="trace loader broken_traces:Own: raised ModuleNotFoundError"):
         open_trace("broken_traces:Own", folder)
+
+
+FAULT = "0,600,4\n60,300,6\n700,300\n"
+FAULT_LINE = "jobs.csv:4: 2 columns instead of 3"
+
+
+def test_check_reads_a_trace_to_its_end(folder: Path) -> None:
+    (folder / "jobs.csv").write_text("at,seconds,cores\n" + FAULT)
+    found = CliRunner().invoke(cli, ["scenario", "check", str(folder / "scenario.yaml")])
+    assert (found.exit_code, found.stderr) == (2, f"stowplan: {folder}/{FAULT_LINE}\n")
+    assert found.stdout == ""
+
+
+def test_a_run_that_fails_in_the_middle_writes_what_there_is(folder: Path) -> None:
+    (folder / "jobs.csv").write_text("at,seconds,cores\n" + FAULT)
+    expect = "expect: [{metric: jobs, equals: 3}, {metric: pending, at: 30s, below: 2}]\n"
+    (folder / "scenario.yaml").write_text(SCENARIO + expect)
+    found = CliRunner().invoke(cli, ["scenario", "run", str(folder / "scenario.yaml"), "--out", str(folder / "out")])
+    assert (found.exit_code, found.stderr) == (2, f"stowplan: {folder}/{FAULT_LINE}\n")
+    head, *_, first, second = found.stdout.splitlines()
+    assert head.startswith("own, seed 0: 1m00s simulated")
+    assert head.endswith(", not complete: an error ended the run")
+    assert first == "FAILED  jobs equals 3: found an error at 1m00s"
+    assert second.startswith("ok      pending below 2: found")
+    document = json.loads((folder / "out" / "run.json").read_bytes())
+    assert document["error"] == f"{folder}/{FAULT_LINE}"
+    assert document["rows"]["pods"] == 2
+    with pytest.raises(InputError, match=r"run.json: the run is not complete: .*jobs.csv:4"):
+        load_summary(folder / "out")
+
+
+def test_the_suite_of_a_run_that_fails_has_an_error(folder: Path) -> None:
+    (folder / "jobs.csv").write_text("at,seconds,cores\n" + FAULT)
+    found = CliRunner().invoke(cli, ["scenario", "run", str(folder / "scenario.yaml"), "-o", "junit"])
+    assert found.exit_code == 2
+    (suite,) = ElementTree.fromstring(found.stdout)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "1")
+    assert [each.get("message") for each in suite.iter("error")] == [f"{folder}/{FAULT_LINE}"]
+
+
+def test_the_summary_of_a_trace_names_its_origin(folder: Path) -> None:
+    for name, origin in (("Cores", ""), ("Described", "example.com/trace")):
+        (folder / "own.py").write_text(f"{LOADER}\nclass Described(Cores):\n    origin = 'example.com/trace'\n")
+        assert open_trace(f"./own.py:{name}", folder, folder=folder).about().origin == origin
