@@ -17,6 +17,7 @@ from stowplan.cel.values import (
     Domains,
     Optional,
     UInt,
+    shown,
     type_name,
 )
 
@@ -82,10 +83,6 @@ def present_index(value: Any, at: Any) -> Optional:
     raise CelError(NO_OVERLOAD)
 
 
-def shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _entry(value: Any, name: str) -> Any:
     if type(value) is Domains:
         return value.get(name, EMPTY_DOMAIN)
@@ -117,7 +114,7 @@ def make_list(items: list[tuple[Step, bool]]) -> Step:
             if not optional:
                 out.append(value)
             elif type(value) is not Optional:
-                raise CelError(f"cannot initialize optional list element from non-optional value {value}")
+                raise CelError(f"cannot initialize optional list element from non-optional value {shown(value)}")
             elif value.present:
                 out.append(value.value)
         run.spend(_LIST_COST)
@@ -136,7 +133,7 @@ def make_map(entries: list[tuple[Step, Step, bool]]) -> Step:
                 raise CelError(f"unsupported key type: {type_name(name)}")
             if optional:
                 if type(item) is not Optional:
-                    raise CelError(f"cannot initialize optional entry '{name}' from non-optional value {item}")
+                    raise CelError(f"cannot initialize optional entry '{name}' from non-optional value {shown(item)}")
                 if not item.present:
                     out.pop(name, None)
                     continue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
-from stowplan.cel.cost import ENTRY_WORK
+from stowplan.cel.cost import ENTRY_WORK, charge_sort
 from stowplan.cel.values import NO_OVERLOAD, CelError, compare, type_name
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def _sort_by(run: Evaluation, rows: Iterable[tuple[Any, ...]], steps: Sequence[S
     if len({type(key) for key, _ in keyed}) > 1:
         raise CelError("list elements must have the same type")
     run.spend(2 * len(keyed) ** 2 + 11)
+    charge_sort(run, [key for key, _ in keyed])
     order = cmp_to_key(compare)
     return [value for _, value in sorted(keyed, key=lambda pair: order(pair[0]))]
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from stowplan.cel.values import CelError, EvaluationStoppedError, size
+from stowplan.cel.values import CelError, EvaluationStoppedError, shown, size
 
 if TYPE_CHECKING:
     from stowplan.cel.regex import Regex
@@ -37,6 +37,9 @@ TEXT_ITEM_WORK = 64
 """An element of a list that is a new string."""
 ENTRY_WORK = 100
 """An entry of a map."""
+
+SORT_WORK, SORTED_CHARS = 50, 32
+"""Work of a comparison in a sort, and the characters that are compared in a unit of it."""
 
 _CALLS_PER_CHECK = 16
 _SLOW_CHECK_SECONDS = 0.02
@@ -100,6 +103,12 @@ class CostTracker:
         self._last = now
 
 
+def charge_sort(tracker: CostTracker, keys: Sequence[Any]) -> None:
+    """Charge the comparisons of a sort, each of which may read the whole of a text."""
+    units = sum(SORT_WORK + len(key) // SORTED_CHARS if isinstance(key, (str, bytes)) else SORT_WORK for key in keys)
+    tracker.work(units * len(keys).bit_length())
+
+
 def constant(_: Sequence[Any]) -> int:
     return 1
 
@@ -155,5 +164,5 @@ def joined_size(items: Sequence[Any], separator: str = "") -> int:
     """The length of a joined string; raises CelError if an element is not a string."""
     for item in items:
         if not isinstance(item, str):
-            raise CelError(f"join: invalid input: {item}")
+            raise CelError(f"join: invalid input: {shown(item)}")
     return sum(map(len, items)) + max(len(items) - 1, 0) * len(separator)

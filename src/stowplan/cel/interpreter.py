@@ -157,7 +157,9 @@ def _direct(overload: Overload, args: list[Step]) -> Step:
     function, cost = overload.implementation, overload.cost
 
     def metered(run: Evaluation) -> Any:
-        return overload.call(run, [arg(run) for arg in args])
+        values = [arg(run) for arg in args]
+        run.spend(cost(values))
+        return function(run, *values)
 
     def step(run: Evaluation) -> Any:
         values = [arg(run) for arg in args]

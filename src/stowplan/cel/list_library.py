@@ -11,7 +11,7 @@ from functools import cmp_to_key, reduce
 from itertools import pairwise
 from typing import Any
 
-from stowplan.cel.cost import ITEM_WORK, CostTracker, by_list
+from stowplan.cel.cost import ITEM_WORK, CostTracker, by_list, charge_sort
 from stowplan.cel.library import Library
 from stowplan.cel.values import (
     NONE,
@@ -23,6 +23,7 @@ from stowplan.cel.values import (
     checked_uint,
     compare,
     equal,
+    is_among,
     size,
 )
 
@@ -81,7 +82,8 @@ def _sum(items: list[Any]) -> Any:
     return checked_uint(total) if items and isinstance(items[0], UInt) else checked_int(total)
 
 
-def _sort(items: list[Any]) -> list[Any]:
+def _sort(tracker: CostTracker, items: list[Any]) -> list[Any]:
+    charge_sort(tracker, items)
     if len({type(item) for item in items}) > 1:
         raise CelError("list elements must have the same type")
     return sorted(items, key=cmp_to_key(compare))
@@ -91,19 +93,19 @@ for _kind in _COMPARABLE:
     declare(f"list({_kind})::isSorted() -> bool", _is_sorted, by_list)
     declare(f"list({_kind})::min() -> {_kind}", _extreme("min", 1), by_list)
     declare(f"list({_kind})::max() -> {_kind}", _extreme("max", -1), by_list)
-    declare(f"list({_kind})::sort() -> list({_kind})", _sort, _self_compare)
+    declare(f"list({_kind})::sort() -> list({_kind})", _sort, _self_compare, metered=True)
 for _kind in _SUMMABLE:
     declare(f"list({_kind})::sum() -> {_kind}", _sum, by_list)
 
 
-@overload("list(A)::indexOf(A) -> int", cost=by_list)
-def _index_of(items: list[Any], wanted: Any) -> int:
-    return next((i for i, item in enumerate(items) if equal(item, wanted)), -1)
+@overload("list(A)::indexOf(A) -> int", cost=by_list, metered=True)
+def _index_of(tracker: CostTracker, items: list[Any], wanted: Any) -> int:
+    return next((i for i, item in enumerate(items) if equal(tracker, item, wanted)), -1)
 
 
-@overload("list(A)::lastIndexOf(A) -> int", cost=by_list)
-def _last_index_of(items: list[Any], wanted: Any) -> int:
-    return next((i for i in reversed(range(len(items))) if equal(items[i], wanted)), -1)
+@overload("list(A)::lastIndexOf(A) -> int", cost=by_list, metered=True)
+def _last_index_of(tracker: CostTracker, items: list[Any], wanted: Any) -> int:
+    return next((i for i in reversed(range(len(items))) if equal(tracker, items[i], wanted)), -1)
 
 
 @overload("list(T)::slice(int, int) -> list(T)", cost=_by_slice)
@@ -141,11 +143,11 @@ declare("lists.range(int) -> list(int)", lambda count: list(range(count)), _by_r
 declare("list(T)::reverse() -> list(T)", lambda items: items[::-1], _by_length)
 
 
-@overload("list(T)::distinct() -> list(T)", cost=_self_compare)
-def _distinct(items: list[Any]) -> list[Any]:
+@overload("list(T)::distinct() -> list(T)", cost=_self_compare, metered=True)
+def _distinct(tracker: CostTracker, items: list[Any]) -> list[Any]:
     out: list[Any] = []
     for item in items:
-        if not any(equal(item, known) for known in out):
+        if not is_among(tracker, item, out):
             out.append(item)
     return out
 
@@ -154,25 +156,25 @@ declare("list(V)::first() -> optional(V)", lambda items: Optional(True, items[0]
 declare("list(V)::last() -> optional(V)", lambda items: Optional(True, items[-1]) if items else NONE)
 
 
-def _contains_all(items: list[Any], others: list[Any]) -> bool:
-    return all(any(equal(other, item) for item in items) for other in others)
+def _contains_all(tracker: CostTracker, items: list[Any], others: list[Any]) -> bool:
+    return all(is_among(tracker, other, items) for other in others)
+
+
+def _intersects(tracker: CostTracker, one: list[Any], other: list[Any]) -> bool:
+    return any(is_among(tracker, item, other) for item in one)
+
+
+def _equivalent(tracker: CostTracker, one: list[Any], other: list[Any]) -> bool:
+    return _contains_all(tracker, one, other) and _contains_all(tracker, other, one)
 
 
 def _pairs(factor: int) -> Any:
     return lambda args: 1 + factor * size(args[0]) * size(args[1])
 
 
-declare("sets.contains(list(T), list(T)) -> bool", _contains_all, _pairs(1))
-declare(
-    "sets.intersects(list(T), list(T)) -> bool",
-    lambda one, other: any(any(equal(a, b) for b in other) for a in one),
-    _pairs(1),
-)
-declare(
-    "sets.equivalent(list(T), list(T)) -> bool",
-    lambda one, other: _contains_all(one, other) and _contains_all(other, one),
-    _pairs(2),
-)
+declare("sets.contains(list(T), list(T)) -> bool", _contains_all, _pairs(1), metered=True)
+declare("sets.intersects(list(T), list(T)) -> bool", _intersects, _pairs(1), metered=True)
+declare("sets.equivalent(list(T), list(T)) -> bool", _equivalent, _pairs(2), metered=True)
 
 declare("optional.of(V) -> optional(V)", lambda value: Optional(True, value))
 declare("optional.none() -> optional(V)", lambda: NONE)
@@ -198,12 +200,12 @@ def _unwrap(tracker: CostTracker, items: list[Optional]) -> list[Any]:
     return [item.value for item in items if item.present]
 
 
-@overload("dyn::includes(dyn) -> bool")
-def _includes(value: Any, wanted: Any) -> bool:
+@overload("dyn::includes(dyn) -> bool", metered=True)
+def _includes(tracker: CostTracker, value: Any, wanted: Any) -> bool:
     """Whether a value equals the wanted one, or a list has an equal element."""
     if not isinstance(value, list):
-        return equal(value, wanted)
-    if any(equal(item, wanted) for item in value[:_MAX_ATTRIBUTE_VALUES]):
+        return equal(tracker, value, wanted)
+    if is_among(tracker, wanted, value[:_MAX_ATTRIBUTE_VALUES]):
         return True
     if len(value) > _MAX_ATTRIBUTE_VALUES:
         raise CelError(f"'includes' function cannot be applied to lists longer than {_MAX_ATTRIBUTE_VALUES} values")

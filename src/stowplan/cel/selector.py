@@ -47,6 +47,8 @@ _TYPE_NAMES = (
 )
 _MAX_CACHED_SELECTORS, _MAX_CACHED_CHARACTERS = 4096, 1 << 18
 """A compiled expression has up to 10,240 characters, and takes up to 170 bytes for each: 43 MiB at most together."""
+_MAX_ERROR_CHARACTERS = 4096
+"""Characters of the error of an evaluation, which may quote a text of megabytes."""
 _MAX_KEPT_RESULTS = 256
 """Results of an expensive expression that are kept, each for all equal devices."""
 _TOO_DEEP = "expression recursion limit exceeded: 250"
@@ -101,6 +103,8 @@ class DeviceSelectorProgram:
             return kept
         evaluation = Evaluation(dict(device.variables))
         result = self._evaluate(evaluation)
+        if isinstance(result, str):
+            result = result[:_MAX_ERROR_CHARACTERS]
         if evaluation.is_expensive:
             if len(self._kept) >= _MAX_KEPT_RESULTS:
                 self._kept.clear()

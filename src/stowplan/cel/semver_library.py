@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from stowplan.cel.cost import by_first
+from stowplan.cel.cost import CostTracker, by_first
 from stowplan.cel.library import Library
-from stowplan.cel.values import MAX_UINT, CelError, Semver
+from stowplan.cel.values import MAX_UINT, CelError, Semver, semver_keys
 
 LIBRARY = Library()
 declare, overload = LIBRARY.declare, LIBRARY.overload
@@ -94,14 +94,24 @@ def _without_zeroes(part: str) -> str:
     return bare if bare and bare[0].isdigit() else "0" + bare
 
 
-def _compare(a: Semver, b: Semver) -> int:
-    one, other = a.key(), b.key()
+def _compare(tracker: CostTracker, a: Semver, b: Semver) -> int:
+    one, other = semver_keys(tracker, a, b)
     return int(one > other) - int(one < other)
 
 
-declare("semver::compareTo(semver) -> int", _compare)
-declare("semver::isGreaterThan(semver) -> bool", lambda a, b: _compare(a, b) > 0)
-declare("semver::isLessThan(semver) -> bool", lambda a, b: _compare(a, b) < 0)
+declare("semver::compareTo(semver) -> int", _compare, metered=True)
+
+
+@overload("semver::isGreaterThan(semver) -> bool", metered=True)
+def _is_greater(tracker: CostTracker, a: Semver, b: Semver) -> bool:
+    return _compare(tracker, a, b) > 0
+
+
+@overload("semver::isLessThan(semver) -> bool", metered=True)
+def _is_less(tracker: CostTracker, a: Semver, b: Semver) -> bool:
+    return _compare(tracker, a, b) < 0
+
+
 declare("semver::major() -> int", lambda value: value.numbers[0])
 declare("semver::minor() -> int", lambda value: value.numbers[1])
 declare("semver::patch() -> int", lambda value: value.numbers[2])

@@ -35,6 +35,7 @@ from stowplan.cel.values import (
     checked_uint,
     compare,
     equal,
+    is_among,
     type_name,
 )
 
@@ -70,8 +71,13 @@ def _equality_cost(args: Sequence[Any]) -> int:
     return 1 if isinstance(args[0], Quantity) else by_shorter(args)
 
 
-declare("_==_(A, A) -> bool", equal, _equality_cost)
-declare("_!=_(A, A) -> bool", lambda one, other: not equal(one, other), _equality_cost)
+declare("_==_(A, A) -> bool", equal, _equality_cost, metered=True)
+
+
+@overload("_!=_(A, A) -> bool", cost=_equality_cost, metered=True)
+def _unequal(tracker: CostTracker, one: Any, other: Any) -> bool:
+    return not equal(tracker, one, other)
+
 
 # The interpreter evaluates these, since not all of their arguments are evaluated. Declared for the checker.
 for _signature in (
@@ -148,9 +154,9 @@ def _modulo_unsigned(a: int, b: int) -> UInt:
     return UInt(a % b)
 
 
-@overload("@in(A, list(A)) -> bool", cost=by_second)
-def _in_list(value: Any, items: list[Any]) -> bool:
-    return any(equal(value, item) for item in items)
+@overload("@in(A, list(A)) -> bool", cost=by_second, metered=True)
+def _in_list(tracker: CostTracker, value: Any, items: list[Any]) -> bool:
+    return is_among(tracker, value, items)
 
 
 @overload("@in(A, map(A, B)) -> bool")

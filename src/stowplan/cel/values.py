@@ -5,10 +5,15 @@ Upstream: github.com/google/cel-go/common/types
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from stowplan.api.quantity import Exact
+
+if TYPE_CHECKING:
+    from stowplan.cel.cost import CostTracker
 
 MIN_INT, MAX_INT, MAX_UINT = -(2**63), 2**63 - 1, 2**64 - 1
 
@@ -108,25 +113,54 @@ def type_name(value: Any) -> str:
     return _TYPE_NAMES[type(value)]
 
 
+_ELEMENT_WORK, _ELEMENTS_WORK = 8, 64
+"""Work of comparing an element, and of two values that have elements."""
+_IDENTIFIER_WORK = 32
+_COMPARED_CHARS = 64
+"""Characters that are compared in a unit of work."""
+
 _NUMBERS = frozenset((int, UInt, float))
 
 
-def equal(one: Any, other: Any) -> bool:
-    """CEL's equality: numbers of all types are comparable, other values only with their own type."""
+def equal(tracker: CostTracker, one: Any, other: Any) -> bool:
+    """CEL's equality: numbers of all types are comparable, other values only with their own type.
+
+    The cost model has the size of the outer values. Elements are charged as work, since a short expression makes a
+    value that has the same list as its element many times, on many levels.
+    """
     kind, other_kind = type(one), type(other)
     if kind in _NUMBERS and other_kind in _NUMBERS:
         return bool(one == other)
     if kind is list and other_kind is list:
-        return len(one) == len(other) and all(map(equal, one, other))
+        return len(one) == len(other) and _all_equal(tracker, one, other)
     if isinstance(one, dict) and isinstance(other, dict):
-        return len(one) == len(other) and all(key in other and equal(item, other[key]) for key, item in one.items())
+        return one.keys() == other.keys() and _all_equal(tracker, one.values(), map(other.get, one))
     if kind is not other_kind:
         return False
     if kind is Optional:
-        return one.present == other.present and equal(one.value, other.value)
+        return one.present == other.present and equal(tracker, one.value, other.value)
     if kind is Semver:
-        return bool(one.key() == other.key())
+        a, b = semver_keys(tracker, one, other)
+        return bool(a == b)
+    if kind is str or kind is bytes:
+        tracker.work(len(one) // _COMPARED_CHARS)
     return bool(one == other)
+
+
+def semver_keys(tracker: CostTracker, one: Semver, other: Semver) -> tuple[Any, Any]:
+    """The sort keys of two versions, charged by their identifiers."""
+    tracker.work(_IDENTIFIER_WORK * (len(one.prerelease) + len(other.prerelease)))
+    return one.key(), other.key()
+
+
+def _all_equal(tracker: CostTracker, some: Collection[Any], others: Iterable[Any]) -> bool:
+    tracker.work(_ELEMENTS_WORK + _ELEMENT_WORK * len(some))
+    return all(map(equal, repeat(tracker), some, others))
+
+
+def is_among(tracker: CostTracker, value: Any, items: list[Any]) -> bool:
+    """Whether a value equals an item of a list."""
+    return any(map(equal, repeat(tracker), repeat(value), items))
 
 
 def compare(one: Any, other: Any) -> int:
@@ -142,6 +176,13 @@ def compare(one: Any, other: Any) -> int:
     elif kind is not other_kind or kind not in (bool, str, bytes):
         raise CelError(NO_OVERLOAD)
     return int(one > other) - int(one < other)
+
+
+def shown(value: Any) -> str:
+    """A value in an error. Of lists, maps and optionals the type: their text may be far longer than they are."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return type_name(value) if isinstance(value, (list, dict, Optional)) else str(value)
 
 
 def size(value: Any) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from stowplan import api
 from stowplan.cel import DeviceValue, compile_selector
 
@@ -30,3 +32,18 @@ def ask(expression: str, device: api.Device = GPU) -> bool | str:
     """The value of an expression for a device, or the text of its compile or evaluation error."""
     selector = compile_selector(expression.replace("GPU", f'device.attributes["{DRIVER}"]'))
     return selector.matches(DeviceValue(DRIVER, device)) if selector.error is None else selector.error
+
+
+TEXT = "'aaaaaaaaaa'"
+
+
+def chained(start: str, step: str, times: int, result: str) -> str:
+    """`step` applied to x a number of times; x is the value so far."""
+
+    def named(text: str, number: int) -> str:
+        return re.sub(r"\bx\b", f"x{number}", text)
+
+    expression = named(result, times)
+    for number in range(times, 0, -1):
+        expression = f"cel.bind(x{number}, {named(step, number - 1)}, {expression})"
+    return f"cel.bind(x0, {start}, {expression})"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from tests.unit.cel.asking import DRIVER, GPU, ask
+from tests.unit.cel.asking import DRIVER, GPU, TEXT, ask, chained
 
 from stowplan.cel import DeviceValue
 from stowplan.cel.cost import COST_LIMIT, CPU_LIMIT_SECONDS, WORK_LIMIT, CostTracker
@@ -26,17 +26,6 @@ MATCHES = LIBRARY.functions["matches"][0]
 NESTED_REPEATS = "(((a?){10}){10}){10}$"
 
 
-def chained(start: str, step: str, times: int, result: str) -> str:
-    """`step` applied to x a number of times; x is the value so far."""
-    names = [f"x{number}" for number in range(times + 1)]
-    expression = result.replace("x", names[-1])
-    for number in range(times, 0, -1):
-        value = step.replace("x", names[number - 1])
-        expression = f"cel.bind({names[number]}, {value}, {expression})"
-    return f"cel.bind({names[0]}, {start}, {expression})"
-
-
-TEXT = "'aaaaaaaaaa'"
 HOSTILE = {
     "concatenated lists": chained("[0, 0, 0, 0]", "x + x", 28, "size(x) > 1"),
     "replaced": chained(TEXT, "x.replace('a', x)", 4, "size(x) > 1"),
