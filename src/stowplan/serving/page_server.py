@@ -71,6 +71,8 @@ def page_response(page: Page, headers: Mapping[str, str]) -> web.Response:
 
 def _refusing_foreign_hosts(respond: Respond, allowed: Collection[str]) -> Respond:
     async def checked(request: web.BaseRequest) -> web.StreamResponse:
+        if not is_loopback(request.get_extra_info("sockname")):
+            return await respond(request)
         why = foreign_host(request.headers.get("Host", ""), request.headers.get("Origin", ""), allowed)
         return await respond(request) if why is None else page_response(Page(MISDIRECTED, f"{why}\n".encode()), {})
 
@@ -119,7 +121,7 @@ async def serve(
     `allowed_hosts` are names by which a loopback address may be called, besides localhost; None if `respond` checks the
     host. `headers` are those of the response to a request whose handler has a bug.
     """
-    if allowed_hosts is not None and is_loopback(listener):
+    if allowed_hosts is not None:
         respond = _refusing_foreign_hosts(respond, allowed_hosts)
     server = web.Server(_marking_begin(_reporting_bugs(respond, headers or {})))
     connections = Connections(listener, server, tls, limits or default_limits())

@@ -3,10 +3,11 @@
 import socket
 import urllib.error
 import urllib.request
+from typing import Any
 
 import pytest
 
-from stowplan.serving import InsecureServer, Page, Pages
+from stowplan.serving import InsecureServer, Page, Pages, ServingOptions, listen
 from stowplan.serving.loopback import foreign_host, is_loopback
 
 
@@ -22,6 +23,7 @@ from stowplan.serving.loopback import foreign_host, is_loopback
         ("example.com", "", True),
         ("localhost.example.com", "", True),
         ("127.0.0.1.nip.io", "", True),
+        ("[::ffff:127.0.0.1]:80", "", False),
         ("[oops", "", True),
         ("localhost", "http://example.com", True),
         ("localhost", "null", True),
@@ -31,10 +33,29 @@ def test_which_requests_are_refused(host: str, origin: str, refused: bool) -> No
     assert (foreign_host(host, origin) is not None) == refused
 
 
-@pytest.mark.parametrize(("address", "loopback"), [("127.0.0.1", True), ("0.0.0.0", False)])
-def test_only_ports_on_loopback_refuse(address: str, loopback: bool) -> None:
-    listener = socket.create_server((address, 0))
-    assert is_loopback(listener) == loopback
+@pytest.mark.parametrize(
+    ("local_address", "loopback"),
+    [
+        (("127.0.0.1", 80), True),
+        (("127.1.2.3", 80), True),
+        (("::1", 80, 0, 0), True),
+        (("::ffff:127.0.0.1", 80, 0, 0), True),
+        (["127.0.0.1", 80], True),
+        (("10.0.0.1", 80), False),
+        (("::ffff:10.0.0.1", 80, 0, 0), False),
+        (("fe80::1%eth0", 80, 0, 2), False),
+        (("localhost", 80), False),
+        ("/run/socket", False),
+        (None, False),
+    ],
+)
+def test_which_addresses_only_this_machine_reaches(local_address: Any, loopback: bool) -> None:
+    assert is_loopback(local_address) == loopback
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
+def test_connections_that_arrive_on_loopback_refuse(address: str) -> None:
+    listener = listen(ServingOptions(address=address, port=0))
     pages = Pages()
     pages.add("/healthz", lambda request: Page(200, b"ok"))
     server = InsecureServer({listener: pages})
@@ -42,8 +63,8 @@ def test_only_ports_on_loopback_refuse(address: str, loopback: bool) -> None:
     try:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/healthz"
         assert status(url) == 200
-        assert status(url, Host="rebound.example.com") == (421 if loopback else 200)
-        assert status(url, Origin="http://example.com") == (421 if loopback else 200)
+        assert status(url, Host="rebound.example.com") == 421
+        assert status(url, Origin="http://example.com") == 421
     finally:
         server.stop()
 

@@ -10,7 +10,7 @@ TLS, keep-alive and shutdown are up to that server. Requests must carry whole no
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs
@@ -29,6 +29,7 @@ from stowplan.extender.server.request_handling import Answering, RequestRefusal
 from stowplan.framework import Handle, Plugin
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
+from stowplan.serving.loopback import MISDIRECTED, foreign_host, is_loopback
 from stowplan.serving.pages import PageRequest
 
 log = logs.get(__name__)
@@ -44,8 +45,11 @@ def make_application(
     url_prefix: str = "",
     verbs: Mapping[Verb, str] | None = None,
     largest_body: int = Serving().max_body_bytes,
+    allowed_hosts: Collection[str] = (),
 ) -> Application:
-    """An application that serves these plugins. Raises StowplanError."""
+    """An application that serves these plugins. Raises StowplanError.
+
+    `allowed_hosts` are names by which a loopback address may be called, besides localhost."""
     members = [plugin if isinstance(plugin, GroupMember) else GroupMember(plugin) for plugin in plugins]
     metrics = ServerMetrics(MetricRegistry())
     decisions = DecisionLog()
@@ -53,16 +57,19 @@ def make_application(
     handlers = Handlers(members, policy, binds="bind" in paths.by_verb)
     answering = Answering(handlers, paths, metrics, [decisions])
     pages = OperatorPages(metrics.registry, decisions, live=[PING], ready=[PING])
-    return Application(answering, pages, largest_body)
+    return Application(answering, pages, largest_body, Serving(allowed_hosts=tuple(allowed_hosts)).other_hosts)
 
 
 class Application:
     """Answers verbs and pages."""
 
-    def __init__(self, answering: Answering, pages: OperatorPages, largest_body: int) -> None:
+    def __init__(
+        self, answering: Answering, pages: OperatorPages, largest_body: int, allowed_hosts: Collection[str] = ()
+    ) -> None:
         self._answering = answering
         self._pages = pages
         self._largest = largest_body
+        self._allowed_hosts = allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -76,6 +83,10 @@ class Application:
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response:
         began, path, method = monotonic(), scope["path"], scope["method"]
+        foreign = self._foreign_host(scope)
+        if foreign is not None:
+            self._answering.metrics.refused("foreign_host")
+            return text(MISDIRECTED, foreign)
         verb = self._answering.route(method, path)
         if isinstance(verb, RequestRefusal):
             query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
@@ -90,6 +101,12 @@ class Application:
             return too_large(0, self._largest)
         client = scope.get("client") or ("",)
         return Response(*await self._answering.answer(verb, path, body, began, client[0]))
+
+    def _foreign_host(self, scope: Scope) -> str | None:
+        if not is_loopback(scope.get("server")):
+            return None
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
+        return foreign_host(headers.get(b"host", ""), headers.get(b"origin", ""), self._allowed_hosts)
 
     async def _receive(self, receive: Receive, verb: Verb) -> bytes | None:
         """The body; None if it is too large, or if the client disconnected."""

@@ -28,6 +28,7 @@ from stowplan.extender.server.messages import (
     head_of,
     text,
 )
+from stowplan.serving.loopback import is_loopback
 from stowplan.serving.open_connections import Standing, peer_of
 
 log = logs.get(__name__)
@@ -52,7 +53,7 @@ class Site(Protocol):
     draining: bool
     budget: BodyBudget
 
-    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
+    def admit(self, head: RequestHead, certificate: Any, *, on_loopback: bool) -> Response | None:
         """The response to a request that is refused by its head; None to read the body."""
 
     def respond(self, request: HttpRequest) -> Awaitable[Response]:
@@ -253,7 +254,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._reader = HeadReader(self._site.largest_body)
         head = self._head = self._reader.read(bytes(self._room[:end]))
         self._drop(end)
-        refusal = self._site.admit(head, self._transport.get_extra_info("peercert"))
+        certificate, address = map(self._transport.get_extra_info, ("peercert", "sockname"))
+        refusal = self._site.admit(head, certificate, on_loopback=is_loopback(address))
         if refusal is not None:
             there = 0 <= head.length <= self._used
             self._drop(head.length if there else 0)

@@ -52,8 +52,10 @@ class HttpServer(ABC):
         self._idle_check: asyncio.Task[None] | None = None
 
     @abstractmethod
-    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
-        """The response to a request that is refused by its head; None to read the body."""
+    def admit(self, head: RequestHead, certificate: Any, *, on_loopback: bool) -> Response | None:
+        """The response to a request that is refused by its head; None to read the body.
+
+        `on_loopback`: the connection arrived at a loopback address."""
 
     @abstractmethod
     async def respond(self, request: HttpRequest) -> Response:

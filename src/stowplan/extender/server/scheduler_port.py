@@ -18,7 +18,7 @@ from stowplan.extender.server.http import HttpServer
 from stowplan.extender.server.messages import HttpRequest, RequestHead, Response, text
 from stowplan.extender.server.pages import OPEN, OperatorPages
 from stowplan.extender.server.request_handling import Answering, RequestRefusal
-from stowplan.serving.loopback import MISDIRECTED, foreign_host, is_loopback
+from stowplan.serving.loopback import MISDIRECTED, foreign_host
 from stowplan.serving.pages import PageRequest
 
 log = logs.get(__name__)
@@ -60,14 +60,13 @@ class SchedulerPort(HttpServer):
         self._closed = closed
         self._pages = pages
         self._gzip = gzip
-        self._is_loopback = is_loopback(listener)
         self._allowed_hosts = allowed_hosts
         self._on_full = logs.RepeatedWarning(log, "A connection was closed, the maximum number of connections is open")
         self._on_refused: dict[str, logs.RepeatedWarning] = {}
         """By cause."""
 
-    def admit(self, head: RequestHead, certificate: Any) -> Response | None:
-        if self._is_loopback:
+    def admit(self, head: RequestHead, certificate: Any, *, on_loopback: bool) -> Response | None:
+        if on_loopback:
             why = foreign_host(head.headers.get("host", ""), head.headers.get("origin", ""), self._allowed_hosts)
             if why is not None:
                 self._refused("foreign_host", head, f"{why}; --allowed-host allows a name")

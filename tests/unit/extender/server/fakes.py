@@ -1,7 +1,6 @@
 """Answers without plugins, and a raw client that sees every byte."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -16,6 +15,7 @@ from stowplan.extender.server.request_handling import Answering, RequestObserver
 from stowplan.extender.server.scheduler_port import SchedulerPort
 from stowplan.observe.health import PING
 from stowplan.observe.registry import MetricRegistry
+from stowplan.serving import ServingOptions, listen
 
 Answer = Callable[[Verb, bytes], Awaitable[VerbReply]]
 
@@ -47,7 +47,7 @@ def make_answering(answers: Canned | None = None, *observers: RequestObserver) -
 
 @asynccontextmanager
 async def serving(answering: Answering, **options: Any) -> AsyncIterator[SchedulerPort]:
-    """A port on loopback."""
+    """A port on loopback, or on the address of the options."""
     pages = OperatorPages(answering.metrics.registry, DecisionLog(), live=[PING], ready=[PING])
     options = {
         "access": Access(required=False),
@@ -57,7 +57,8 @@ async def serving(answering: Answering, **options: Any) -> AsyncIterator[Schedul
         "max_connections": 100,
         **options,
     }
-    port = SchedulerPort(socket.create_server(("127.0.0.1", 0)), options.pop("tls", None), answering, **options)
+    listener = listen(ServingOptions(address=options.pop("address", "127.0.0.1"), port=0))
+    port = SchedulerPort(listener, options.pop("tls", None), answering, **options)
     await port.start()
     try:
         yield port

@@ -9,7 +9,7 @@ from stowplan.extender.server.asgi import Application, make_application
 
 
 def ask(
-    app: Application, method: str, path: str, *parts: bytes, query: bytes = b""
+    app: Application, method: str, path: str, *parts: bytes, query: bytes = b"", **scope: Any
 ) -> tuple[int, dict[str, str], bytes]:
     received = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
     received.append({"type": "http.request", "body": b"", "more_body": False})
@@ -22,8 +22,8 @@ def ask(
         async def send(message: Any) -> None:
             sent.append(message)
 
-        scope = {"type": "http", "method": method, "path": path, "query_string": query, "client": ("10.0.0.1", 5)}
-        await app(scope, receive, send)
+        fixed = {"type": "http", "method": method, "path": path, "query_string": query, "client": ("10.0.0.1", 5)}
+        await app(fixed | scope, receive, send)
 
     asyncio.run(run())
     start, body = sent
@@ -51,6 +51,30 @@ def test_pages_and_refusals(app: Application) -> None:
     ask(app, "POST", "/tidy/filter", request(("n1", "yes")))
     (entry,) = json.loads(ask(app, "GET", "/debug/decisions", query=b"uid=uid-web")[2])
     assert entry["verb"] == "filter"
+
+
+@pytest.mark.parametrize(
+    ("server", "headers", "status"),
+    [
+        (("127.0.0.1", 80), [], 200),
+        (("127.0.0.1", 80), [(b"host", b"localhost:8888")], 200),
+        (("127.0.0.1", 80), [(b"host", b"Extender.Internal")], 200),
+        (("127.0.0.1", 80), [(b"Host", b"rebound.example.com")], 421),
+        (("::1", 80), [(b"host", b"localhost"), (b"origin", b"https://example.com")], 421),
+        (("10.0.0.1", 80), [(b"host", b"extender.example.com")], 200),
+        (("/run/socket", None), [(b"host", b"extender.example.com")], 200),
+        (None, [(b"host", b"extender.example.com")], 200),
+    ],
+)
+@pytest.mark.parametrize("path", ["/filter", "/healthz"])
+def test_foreign_hosts_and_origins_are_refused_on_loopback(
+    path: str, server: Any, headers: list[tuple[bytes, bytes]], status: int
+) -> None:
+    app = make_application(Tidy, allowed_hosts=["extender.internal"])
+    method, body = ("GET", b"") if path == "/healthz" else ("POST", request(("n1", "yes")))
+    assert ask(app, method, path, body, server=server, headers=headers)[0] == status
+    refused = b'refused_requests_total{cause="foreign_host"} 1\n' in ask(app, "GET", "/metrics")[2]
+    assert refused == (status == 421)
 
 
 def test_a_sender_that_goes_away_is_counted_as_such(app: Application) -> None:

@@ -463,7 +463,8 @@ def test_a_handshake_that_does_not_end_counts_as_a_connection(loop: str) -> None
         ("Host: localhost\r\nOrigin: null\r\n", 421),
     ],
 )
-def test_a_loopback_port_refuses_foreign_hosts_and_origins(headers: str, status: int) -> None:
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
+def test_foreign_hosts_and_origins_are_refused_on_loopback(headers: str, status: int, address: str) -> None:
     async def test(wire: Wire, port: SchedulerPort) -> None:
         await wire.send(f"POST /filter HTTP/1.1\r\n{headers}Content-Length: 3\r\n\r\nabc".encode())
         assert (await wire.receive())[0] == status
@@ -471,7 +472,7 @@ def test_a_loopback_port_refuses_foreign_hosts_and_origins(headers: str, status:
             await other.send(f"GET /healthz HTTP/1.1\r\n{headers}\r\n".encode())
             assert (await other.receive())[0] == status
 
-    assert len(on_a_wire(test).asked) == (status == 200)
+    assert len(on_a_wire(test, address=address).asked) == (status == 200)
 
 
 @pytest.mark.parametrize(
