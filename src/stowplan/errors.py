@@ -8,6 +8,7 @@ it, and the command line prints it without a traceback.
     ├── ConfigError     a configuration that cannot be used
     ├── ClusterError    trouble with an API server (`stowplan.cluster.errors`)
     ├── InputError      a case, an object or a file that cannot be read
+    │   └── MissingExtraError  it needs a package that is not installed
     └── PluginError     a plugin that cannot be found, built or registered
         └── PluginBugError  a plugin whose code is faulty
 
@@ -27,7 +28,18 @@ turns into a value or into an exception of the tree. No user and no other packag
 """
 
 import os
+import shlex
 from collections.abc import Iterable
+
+EXTRAS = {
+    "dask": ("distributed>=2026.1",),
+    "data": ("arro3-core>=0.6", "arro3-io>=0.6"),
+    "mcp": ("mcp>=2.3",),
+    "optuna": ("optuna>=4.0",),
+    "plots": ("resvg-py>=0.2",),
+    "ray": ("ray>=2.40",),
+}
+"""The packages of the extras in pyproject.toml that messages name; Ray is among the packages of `test`."""
 
 
 class StowplanError(Exception):
@@ -44,6 +56,17 @@ class ConfigError(StowplanError):
 
 class InputError(StowplanError):
     """A case, an object or a file that cannot be read or understood."""
+
+
+class MissingExtraError(InputError):
+    """An optional feature needs packages that are not installed.
+
+    The text names these packages. It does not name the extra as `stowplan[...]`: pip would take whatever project an
+    index has by the name of Stowplan.
+    """
+
+    def __init__(self, need: str, extra: str) -> None:
+        super().__init__(f"{need}: pip install {shlex.join(EXTRAS[extra])}")
 
 
 class PluginError(StowplanError):

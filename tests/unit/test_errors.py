@@ -3,12 +3,15 @@ import errno
 import re
 import socket
 import ssl
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from stowplan import errors
-from stowplan.errors import os_error_text
+from stowplan.errors import EXTRAS, MissingExtraError, os_error_text
+
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,25 @@ def test_exceptions_outside_of_the_tree_are_listed() -> None:
     outside = {name for name, base in EXCEPTIONS.items() if base not in EXCEPTIONS} - {"StowplanError"}
     listed = set(re.findall(r"\b_?[A-Z][A-Za-z]+Error\b", (errors.__doc__ or "").partition("Not in this tree")[2]))
     assert listed - {"OSError", "ValueError"} == outside
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_hints_name_the_packages_of_the_extras(extra: str) -> None:
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert list(EXTRAS[extra]) == extras.get(extra) or (extra == "ray" and set(EXTRAS[extra]) < set(extras["test"]))
+
+
+def test_a_missing_extra() -> None:
+    expected = "Arrow needs the extra `data`: pip install 'arro3-core>=0.6' 'arro3-io>=0.6'"
+    assert str(MissingExtraError("Arrow needs the extra `data`", "data")) == expected
+    for page, extra in (("scenarios", "data"), ("library", "mcp")):
+        hint = str(MissingExtraError("", extra)).removeprefix(": ")
+        assert f"`{hint}`" in (PROJECT / "docs" / "guides" / f"{page}.md").read_text()
+
+
+def test_no_hint_installs_a_project_of_the_name_stowplan() -> None:
+    """An index may have another project of this name."""
+    files = [each for folder in ("src", "docs/guides", "examples") for each in (PROJECT / folder).rglob("*.*")]
+    texts = {file: file.read_bytes() for file in files if file.suffix in (".py", ".md", ".ipynb", ".tmpl")}
+    found = re.compile(rb"pip\s+install\s[^`\n]*\bstowplan\b")
+    assert [str(file) for file, text in texts.items() if found.search(text)] == []

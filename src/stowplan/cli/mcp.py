@@ -15,7 +15,7 @@ import click
 from stowplan.cli.answers import DEFAULT_TOP
 from stowplan.cli.command import Command
 from stowplan.cli.state_options import StateRequest, state_options
-from stowplan.errors import StowplanError
+from stowplan.errors import MissingExtraError, StowplanError
 
 if TYPE_CHECKING:
     from stowplan.library import Cluster, Run
@@ -34,10 +34,6 @@ class RemoteStateError(StowplanError):
     """The question needs the objects of the cluster, which a running scheduler does not give."""
 
 
-class MissingMcpError(StowplanError):
-    """The package `mcp` is not installed."""
-
-
 @click.command(cls=Command)
 @state_options
 def mcp(request: StateRequest) -> None:
@@ -45,7 +41,7 @@ def mcp(request: StateRequest) -> None:
 
     The tools answer about the state that the options name, and are read-only: nothing is written to a cluster. The
     objects of --from-cluster are read again when they are older than 30 seconds. A running scheduler (--from URL)
-    answers explain and why-not only. Needs the package mcp: pip install 'stowplan[mcp]'.
+    answers explain and why-not only. Needs the package mcp.
 
     \b
     Examples:
@@ -209,7 +205,7 @@ def make_server(tools: McpTools) -> Any:
         exceptions = importlib.import_module("mcp.server.mcpserver.exceptions")
         types = importlib.import_module("mcp.types")
     except ImportError as error:
-        raise MissingMcpError("this command needs the package mcp: pip install 'stowplan[mcp]'") from error
+        raise MissingExtraError("this command needs the package mcp", "mcp") from error
     made = server.MCPServer("stowplan", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     turn = Lock()
     hints = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from stowplan._version import __version__
-from stowplan.errors import InputError, os_error_text
+from stowplan.errors import InputError, MissingExtraError, os_error_text
 from stowplan.study.metric_value import MetricValue
 from stowplan.study.result import CheckedExpectation, RunResult
 from stowplan.study.table import ResultTable
@@ -184,7 +184,7 @@ def arrow_reader(table: ResultTable, run: str = "") -> Any:
     try:
         core = importlib.import_module("arro3.core")
     except ImportError as error:
-        raise InputError("Arrow and Parquet need the extra `data`: pip install 'stowplan[data]'") from error
+        raise MissingExtraError("Arrow and Parquet need the extra `data`", "data") from error
     texts = table.text_columns() | {"run"}
     names = (*(("run",) if run else ()), *table.columns)
     types = {name: core.DataType.utf8() if name in texts else core.DataType.float64() for name in names}

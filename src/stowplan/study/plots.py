@@ -7,7 +7,7 @@ import importlib
 import os
 from pathlib import Path
 
-from stowplan.errors import InputError, os_error_text
+from stowplan.errors import InputError, MissingExtraError, os_error_text
 from stowplan.study.files import write_whole
 
 SVG_SUFFIX, PNG_SUFFIX = ".svg", ".png"
@@ -34,7 +34,7 @@ def check_plot_file(file: Path, made: Path | None = None) -> None:
         try:
             importlib.import_module("resvg_py")
         except ImportError:
-            raise InputError(f"{file}: PNG needs the extra `plots`: pip install 'stowplan[plots]'") from None
+            raise MissingExtraError(f"{file}: PNG needs the extra `plots`", "plots") from None
 
 
 def write_plot(svg: str, file: Path) -> None:

@@ -99,5 +99,5 @@ def test_the_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     result = CliRunner().invoke(cli, ["mcp", "-f", str(tmp_path / "cluster.yaml")])
     assert result.exit_code == 2
-    assert "this command needs the package mcp: pip install 'stowplan[mcp]'" in result.output
+    assert "this command needs the package mcp: pip install 'mcp>=2.3'" in result.output
     assert not isinstance(result.exception, StowplanError)

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from stowplan import logs
-from stowplan.errors import InputError
+from stowplan.errors import MissingExtraError
 
 _LOCAL_CLUSTER_SETTINGS = {
     "distributed.admin.system-monitor.interval": "10s",
@@ -156,8 +156,7 @@ def _imported(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        advice = f"pip install 'stowplan[{extra}]'" if extra == "dask" else f"pip install {extra}"
-        raise InputError(f"{module} is not installed: {advice}") from None
+        raise MissingExtraError(f"{module} is not installed", extra) from None
     finally:
         if collects:
             gc.enable()

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from stowplan.errors import InputError
+from stowplan.errors import MissingExtraError
 from stowplan.study.files import results_folder
 from stowplan.study.sweep.document import Study, Variation
 from stowplan.study.sweep.results import SweepResults
@@ -30,7 +30,7 @@ def search(
     try:
         optuna = importlib.import_module("optuna")
     except ImportError:
-        raise InputError("optuna is not installed: pip install 'stowplan[optuna]'") from None
+        raise MissingExtraError("optuna is not installed", "optuna") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     maker, rows = TaskMaker(study), dict[str, SweepRow]()
     place = results_folder(folder)
