@@ -29,6 +29,7 @@ from stowplan.scheduler.dumper import dump
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings, now
 from stowplan.scheduler.server_facts import ServerFacts, find_server, wait_for_server
+from stowplan.serving.event_loop import run_on_fastest_loop
 from stowplan.serving.open_files import raise_open_files_limit
 
 EXIT_DONE, EXIT_FAILED = 0, 1
@@ -75,7 +76,7 @@ def run(
     )
     raise_open_files_limit()
     log.info("Starting Kubernetes Scheduler", version=KUBERNETES_VERSION, stowplan=__version__)
-    return _run_on_uvloop(SchedulerProcess(settings, enabled_for).run())
+    return run_on_fastest_loop(SchedulerProcess(settings, enabled_for).run())
 
 
 def _write(file: str, text: str) -> None:
@@ -83,14 +84,6 @@ def _write(file: str, text: str) -> None:
         Path(file).write_text(text)
     except OSError as problem:
         raise ConfigError(f"--write-config-to: open {file}: {(problem.strerror or str(problem)).lower()}") from problem
-
-
-def _run_on_uvloop(main: Coroutine[Any, Any, int]) -> int:
-    if sys.platform == "win32":
-        return asyncio.run(main)
-    import uvloop
-
-    return uvloop.run(main)
 
 
 class SchedulerProcess:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import structs
@@ -18,6 +18,7 @@ from stowplan.extender.server.configuration import ExtenderServerConfiguration, 
 from stowplan.extender.server.extender import ExtenderServer
 from stowplan.framework.points import implements_point
 from stowplan.runtime.gc_tuning import settle_heap
+from stowplan.serving.event_loop import run_on_fastest_loop
 from stowplan.serving.open_files import raise_open_files_limit
 
 log = logs.get(__name__)
@@ -48,7 +49,7 @@ def serve(config: ExtenderServerConfiguration, members: Sequence[GroupMember]) -
     raise_open_files_limit()
     extender = ExtenderServer(config, members)
     settle_heap()
-    on_the_fastest_loop(_serve(extender))
+    run_on_fastest_loop(_serve(extender))
     return 0
 
 
@@ -58,12 +59,3 @@ async def _serve(extender: ExtenderServer) -> None:
         loop.add_signal_handler(getattr(signal, name), extender.stop)
     await extender.run()
     log.info("Every request was answered, exiting")
-
-
-def on_the_fastest_loop(main: Coroutine[Any, Any, None]) -> None:
-    if sys.platform == "win32":
-        asyncio.run(main)
-        return
-    import uvloop
-
-    uvloop.run(main)
