@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -22,6 +22,10 @@ class LruMap(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def __iter__(self) -> Iterator[K]:
+        """The keys, those used least recently first."""
+        return iter(self._values)
 
     def get(self, key: K) -> V | None:
         """The value, which becomes the one used last; None if there is none."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Container, Sequence
 
+from stowplan.cache.lru_map import LruMap
 from stowplan.framework import Status
 
 MAX_PODS_WITH_HISTORY = 10_000
@@ -32,17 +33,11 @@ class AttemptHistory:
     """Entries by the pod's uid. The pods whose latest failure is the longest ago are forgotten first."""
 
     def __init__(self) -> None:
-        self._by_uid: OrderedDict[str, deque[FailedAttempts]] = OrderedDict()
+        self._by_uid: LruMap[str, deque[FailedAttempts]] = LruMap(MAX_PODS_WITH_HISTORY)
 
     def record(self, uid: str, now: float, status: Status, message: str, plugins: frozenset[str]) -> None:
         """An attempt failed."""
-        entries = self._by_uid.get(uid)
-        if entries is None:
-            entries = self._by_uid[uid] = deque(maxlen=MAX_ENTRIES_PER_POD)
-            if len(self._by_uid) > MAX_PODS_WITH_HISTORY:
-                self._by_uid.popitem(last=False)
-        else:
-            self._by_uid.move_to_end(uid)
+        entries = self._by_uid.get_or_make(uid, lambda: deque(maxlen=MAX_ENTRIES_PER_POD))
         message = message[:MAX_KEPT_MESSAGE_CHARS]
         last = entries[-1] if entries else None
         if last is None or (last.rejected, last.plugins) != (status.rejected, plugins) or not _alike(last, message):
@@ -56,19 +51,18 @@ class AttemptHistory:
     def retain(self, uids: Container[str]) -> None:
         """Forget all other pods."""
         for uid in [uid for uid in self._by_uid if uid not in uids]:
-            del self._by_uid[uid]
+            self._by_uid.pop(uid)
 
     def repeated(self, uid: str, times: int, now: float) -> None:
         """The last failed attempt happened again, the last time now."""
-        if uid in self._by_uid:
-            self._by_uid.move_to_end(uid)
-            last = self._by_uid[uid][-1]
-            last.count += times
-            last.latest = now
+        entries = self._by_uid.get(uid)
+        if entries is not None:
+            entries[-1].count += times
+            entries[-1].latest = now
 
     def of(self, uid: str) -> Sequence[FailedAttempts]:
         """The oldest first."""
-        return tuple(self._by_uid.get(uid, ()))
+        return tuple(self._by_uid.peek(uid) or ())
 
 
 def _alike(last: FailedAttempts, message: str) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stowplan.cache import Cluster
 from stowplan.cache.columns import float_view
 from stowplan.cache.kept import KeptBySlot
+from stowplan.cache.lru_map import LruMap
 from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Pod
 
@@ -105,7 +106,7 @@ class ClusterFeatures:
         self._nodes = cluster.nodes
         self._version = -1
         self._largest = [1.0, 1.0]
-        self._kept: dict[tuple[_Requests, int], NodeFeatures] = {}
+        self._kept: LruMap[tuple[_Requests, int], NodeFeatures] = LruMap(MAX_KEPT_REQUESTS)
 
     def of_nodes(self, pod: Pod, slots: int = 0) -> Features:
         """(slot, feature) of all slots in use, and of so many at least; a slot without a node has zeros.
@@ -122,11 +123,7 @@ class ClusterFeatures:
 
     def _rows(self, requests: _Requests, slots: int) -> Features:
         key = (requests, slots)
-        kept = self._kept.get(key)
-        if kept is None:
-            if len(self._kept) >= MAX_KEPT_REQUESTS:
-                del self._kept[next(iter(self._kept))]
-            kept = self._kept[key] = NodeFeatures(self._nodes, *key)
+        kept = self._kept.get_or_make(key, lambda: NodeFeatures(self._nodes, *key))
         kept.refresh(None)
         return kept.rows
 

@@ -7,13 +7,13 @@ fails, both have kube-scheduler's message alone.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from stowplan.cache.lru_map import LruMap
 from stowplan.engine import Engine
 from stowplan.framework import EmitEvent, Instruction, PatchStatus, Pod, PodTemplate, RepeatEvent
 from stowplan.framework.instructions import MAX_NOTE_BYTES, encode_note
@@ -71,7 +71,7 @@ class ExplainingExecutor:
         self._insight = insight
         self._answers = answers
         self._profiles = profiles
-        self._sentences: OrderedDict[Key, str] = OrderedDict()
+        self._sentences: LruMap[Key, str] = LruMap(MAX_KEPT_SENTENCES)
         self._held: dict[Key, _Held] = {}
 
     @property
@@ -94,9 +94,8 @@ class ExplainingExecutor:
         key = pod.template, event.note
         if pod.template.spec.scheduler_name not in self._profiles or _NO_NODE not in event.note:
             self._send(event)
-        elif key in self._sentences:
-            self._sentences.move_to_end(key)
-            self._send(_explained(event, self._sentences[key]))
+        elif (sentence := self._sentences.get(key)) is not None:
+            self._send(_explained(event, sentence))
         elif key in self._held:
             self._held[key].events.append(event)
         elif self._ask(key, pod):
@@ -108,7 +107,7 @@ class ExplainingExecutor:
         condition = patch.condition
         assert condition is not None
         key = patch.pod.template, encode_note(condition.message).decode()
-        sentence = self._sentences.get(key)
+        sentence = self._sentences.peek(key)
         if sentence is not None:
             self._patch_explained(patch, sentence)
             return
@@ -148,9 +147,7 @@ class ExplainingExecutor:
         failed = done.cancelled() or done.exception() is not None
         sentence = "" if failed else done.result().result
         if not failed:
-            self._sentences[key] = sentence
-            if len(self._sentences) > MAX_KEPT_SENTENCES:
-                self._sentences.popitem(last=False)
+            self._sentences.put(key, sentence)
         held = self._held.pop(key, _Held([], {}))
         for event in held.events:
             self._send(_explained(event, sentence))

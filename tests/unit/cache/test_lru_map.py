@@ -60,3 +60,9 @@ def test_an_empty_map_has_no_oldest_entry() -> None:
     values.clear()
     assert len(values) == 0
     assert values.used_before("a") is False
+
+
+def test_keys_come_in_the_order_of_their_use() -> None:
+    values = filled("a", "b", "c")
+    values.get("a")
+    assert list(values) == ["b", "c", "a"]

@@ -7,11 +7,11 @@ import re
 import socket
 import time
 from collections.abc import Callable, Hashable, Mapping
-from math import inf
 from typing import Any, Protocol
 
 from stowplan import api, logs
 from stowplan.api import codec
+from stowplan.cache.lru_map import LruMap
 from stowplan.cluster import protobuf, wire
 from stowplan.cluster.client import Client
 from stowplan.cluster.connection import Connection
@@ -166,17 +166,15 @@ class _RecentEvents:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._recorded_at: dict[Hashable, float] = {}
+        self._recorded_at: LruMap[Hashable, float] = LruMap(_MAX_RECENT_EVENTS)
 
     def is_new(self, what: Hashable) -> bool:
         """Whether no equal event was recorded recently; records it."""
         now = self._clock()
-        if now - self._recorded_at.get(what, -inf) < _REPEAT_EVENT_AFTER_SECONDS:
+        recorded_at = self._recorded_at.peek(what)
+        if recorded_at is not None and now - recorded_at < _REPEAT_EVENT_AFTER_SECONDS:
             return False
-        self._recorded_at.pop(what, None)
-        if len(self._recorded_at) >= _MAX_RECENT_EVENTS:
-            del self._recorded_at[next(iter(self._recorded_at))]
-        self._recorded_at[what] = now
+        self._recorded_at.put(what, now)
         return True
 
 
