@@ -16,7 +16,7 @@ from stowplan.bench.scenario_cluster import ScenarioCluster, build_scenario_clus
 from stowplan.bench.trial import CHECKED_DECISIONS, DecisionTrial
 
 _PODS_PER_TURN = 1000
-"""Clusters take turns after so many pods, since the machine's speed may drift."""
+"""Clusters take turns after this number of pods, since the machine's speed may drift."""
 
 Progress = Callable[[str], None]
 

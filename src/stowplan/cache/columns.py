@@ -182,7 +182,7 @@ class ChangeLog:
     def __init__(self, size: int) -> None:
         self.changed: NDArray[np.int64] = np.zeros(size, dtype=np.int64)
         self.slots: list[int] = []
-        """The latest changes, at least 4,096 of them where there were so many."""
+        """The latest changes: at least the last 4,096."""
         self.position = 1
         """The position of the next change."""
 

@@ -30,7 +30,7 @@ LARGE_TEMPLATE_BYTES = 16 * 1024
 """Encoded. Ordinary templates take 1 to 2 KiB; tables that are swept now and then must not hold megabytes per entry."""
 
 _MAX_COMPARED_CHANGES = 4
-"""After so many pods in a row that differ from the one before, a comparison with the latest template is in vain."""
+"""Number of consecutive pods with a new template after which pods are not compared with the latest template."""
 
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to hash than the values."""

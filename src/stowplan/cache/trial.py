@@ -1,4 +1,4 @@
-"""Trials: pods assumed on nodes and taken off nodes until the trial ends, as far as every reader can tell for real.
+"""Trials: pods assumed on nodes and taken off nodes until the trial ends; readers see no difference to real changes.
 
 The journal serves what-ifs within one pod's cycle, where plugins follow with AddPod and RemovePod and kept answers stay
 as they are. A trial spans the cycles of several pods: each sees the pods of the trial as pods of the cluster, and

@@ -17,7 +17,7 @@ from stowplan.cli.state_options import StateRequest, state_options
 @as_option
 @output_option
 def why_not(pod: str, node: str, request: StateRequest, profile: str, output: str) -> None:
-    """Explain why a pod is not on a node: every rule, with what it wants and what is there.
+    """Explain why a pod is not on a node: every rule, with its requirement and the state of the node.
 
     If the node is rejected, the changes with which the pod fits there, each checked, and the rank of the node after
     them. If the node would do, its rank, and where the points went. POD is namespace/name, a name in the namespace of

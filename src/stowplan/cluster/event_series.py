@@ -85,7 +85,7 @@ class SeriesTogether:
         return len(self._series)
 
     def count_again(self, pods: tuple[Hashable, ...], now: float) -> list[Hashable]:
-        """Count an event of each of the pods; returns those that have no series here. Series of other pods leave."""
+        """Count an event of each pod; returns the pods without a series here. Series of other pods are removed."""
         missing: list[Hashable] = []
         if pods is not self._pods:
             self.settle()

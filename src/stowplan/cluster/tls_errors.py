@@ -107,7 +107,7 @@ def tls_error_text(error: BaseException | None) -> str:
 
 class ClientSSLObject(ssl.SSLObject):
     """The TLS layer of a client. `verify_message` of its verification errors is Go's text, for which the server's
-    certificate is needed; `reason` tells a server that speaks plain HTTP."""
+    certificate is needed; `reason` identifies a server that speaks plain HTTP."""
 
     _sslobj: Any
     incoming: ssl.MemoryBIO

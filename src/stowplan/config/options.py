@@ -55,7 +55,7 @@ class AccessOptions:
     """Whether client authorities are not looked up in the cluster when there is no file."""
     tolerate_lookup_failure: bool = True
     token_ttl: float = 10.0
-    """Seconds; likewise the two below."""
+    """Seconds, as the two below."""
     allowed_ttl: float = 10.0
     denied_ttl: float = 10.0
     open_paths: tuple[str, ...] = ("/healthz", "/readyz", "/livez")

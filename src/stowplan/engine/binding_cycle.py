@@ -277,7 +277,7 @@ class BindingCycles:
         self._state.attempts.pop(attempt.pod.uid, None)
 
     def _binding_failed(self, attempt: Attempt, failed: AttemptFailure) -> None:
-        """The room that the pod held is free for other pods, but is no reason to retry the pod itself."""
+        """Release the pod's node. This event wakes other pods, not the pod itself."""
         state, pod, rejected = self._state, attempt.pod, failed.status.rejected
         self._forget(attempt)
         cached = state.cluster.pods.get(pod.uid)

@@ -238,8 +238,8 @@ class GroupSchedulingCycles(SchedulingCycles):
         return True
 
     def _bind(self, queued: QueuedPodInfo, decision: Decision) -> None:
-        """Assume, Reserve and Permit for real, then the binding cycle. A member that waits at Permit for the others is
-        allowed by the one that completes the gang."""
+        """Assume, Reserve and Permit, then the binding cycle. The member that completes the gang allows the waiting
+        members."""
         groups, pod = self._state.cluster.pod_groups, queued.pod
         decision.state.delete(POD_GROUP_CYCLE)
         groups.assume(pod)

@@ -29,7 +29,7 @@ class Observer:
         """A pod entered a sub-queue (active, backoff or unschedulable) because of the event with that label."""
 
     def hint_returned(self, plugin: str, event: str, hint: str, seconds: float, times: int) -> None:
-        """Queueing hints of a plugin returned Queue or QueueSkip, or failed (Error), for so many pods; `seconds` is the
+        """Queueing hints of a plugin returned Queue or QueueSkip, or failed (Error), for `times` pods; `seconds` is the
         average of the event's hints."""
 
     def attempt_started(self, queued: QueuedPodInfo) -> None:

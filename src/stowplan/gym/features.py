@@ -109,7 +109,7 @@ class ClusterFeatures:
         self._kept: LruMap[tuple[_Requests, int], NodeFeatures] = LruMap(MAX_KEPT_REQUESTS)
 
     def of_nodes(self, pod: Pod, slots: int = 0) -> Features:
-        """(slot, feature) of all slots in use, and of so many at least; a slot without a node has zeros.
+        """(slot, feature) of all slots in use, and of at least `slots`; a slot without a node has zeros.
 
         In memory the slots of a feature are next to each other: the array is a view of its transposed one.
         """

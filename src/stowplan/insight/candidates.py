@@ -22,7 +22,7 @@ RESOURCES = "NodeResourcesFit"
 SELECTOR = "NodeAffinity"
 _MAX_SAMPLED_NODES = 48
 _MORE_NODES = 3
-"""A larger change is proposed only if it opens so many times as many nodes."""
+"""A larger change is proposed only if it opens this multiple of the nodes."""
 _MAX_STEPS = 4
 
 

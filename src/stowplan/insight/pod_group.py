@@ -127,7 +127,7 @@ def _first_missing(trial: GroupTrial) -> MemberResult | None:
 
 
 def _explain_missing(profile: Profile, trial: GroupTrial, missing: MemberResult, top: int) -> Explanation:
-    """The explanation of one member, with those that fit on their nodes. At once: the cluster is as it is meanwhile."""
+    """The explanation of one member, with the other members on their nodes. Runs in one piece."""
     text = missing.status.message
     placement, within = trial.placement, None
     if placement is not None and placement.nodes.meant != len(profile.cluster.nodes):

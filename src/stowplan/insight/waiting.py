@@ -41,8 +41,8 @@ def explain_preemptor(pod: Pod, victims: list[Pod]) -> Explanation:
 def explain_gated(
     profile: Profile, pod: Pod, status: Status, *, top: int, message: str | None = None, sentence: str = ""
 ) -> Slices[Explanation]:
-    """A pod that PreEnqueue keeps out of the queue, and what would be without that. `sentence` replaces the plugin's
-    reason."""
+    """The explanation of a pod that PreEnqueue gates, and its prospects without the gate. `sentence` replaces the
+    plugin's reason."""
     gates = [gate.name for gate in pod.spec.scheduling_gates]
     because = Because(id="gate", plugin=status.plugin, facts={"gates": gates})
     sentence = sentence or gate_sentence(pod, status.plugin, status.message)

@@ -55,7 +55,7 @@ _SPREAD = "PodTopologySpread"
 
 
 class WakeWords:
-    """The events of several plugins, merged by what they are about."""
+    """The events of several plugins, merged by subject."""
 
     def __init__(self, pod: Pod) -> None:
         self._pod = pod

@@ -105,7 +105,7 @@ def take(items: list[T]) -> list[T]:
 
 
 class Tally(dict[K, int]):
-    """Totals by key, incremented by one thread; another thread reads what is new."""
+    """Totals by key, incremented by one thread; another thread reads the increments."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -198,7 +198,7 @@ class PodGroupQueue(SchedulingQueue):
 
 
 def _arrive_together(infos: Iterable[QueuedPodInfo]) -> None:
-    """The order of members in the cycle does not depend on the one that came last."""
+    """Give all members one arrival time, so that a late member does not change their order in the cycle."""
     fresh = [(info, info.initial_attempt_timestamp) for info in infos if not info.attempts]
     arrival = min((since for _, since in fresh if since is not None), default=None)
     for info, since in fresh:

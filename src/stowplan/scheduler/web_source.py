@@ -111,7 +111,7 @@ class LiveSource(StateSource):
     ) -> None:
         super().__init__(engine, insight, owner, answers, shown)
         self.other_leader: Callable[[], str] = lambda: ""
-        """The identity of the leader, if this replica does not lead; its queue is the one that matters."""
+        """The identity of the leader, if this replica does not lead: the queue of the leader is the relevant one."""
         self._metrics = metrics
         self._sampling: asyncio.Task[None] | None = None
         if metrics is not None:

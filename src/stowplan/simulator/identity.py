@@ -46,6 +46,5 @@ def timestamp(seconds: int) -> str:
 
 @lru_cache(256)
 def _minute(minutes: int) -> str:
-    """The date and time so many minutes after 1970-01-01T00:00. Minutes are fewer than the seconds at which something
-    happens."""
+    """The date and time of a minute, counted from 1970-01-01T00:00. Cached: many times share a minute."""
     return datetime.fromtimestamp(60 * minutes, UTC).strftime("%Y-%m-%dT%H:%M")

@@ -248,7 +248,7 @@ class RunTimeline:
         )
 
     def pods(self, mirror: Mirror) -> PodColumns:
-        """All pods of the run by number; -1 for those that are not on a node at the end."""
+        """The node of each pod of the run at the end, by the pod's number; -1: not on a node."""
         cluster, rows = self.simulation.engine.cluster, self._pod_rows
         present = {pod.uid: pod.node_name for pod in cluster.pods.values()}
         slots = {info.name: info.slot for info in cluster.nodes}

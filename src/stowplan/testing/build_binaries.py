@@ -1,8 +1,8 @@
 """Building the binaries of a control plane from Go modules.
 
-Each folder in `controlplane/` is a Go module that requires what is built, pinned by go.mod and checksummed by go.sum.
-They are package data, so that binaries can be built from an installed wheel. Kubernetes takes its staging modules from
-folders of its repository; here, go.mod replaces them by the published versions.
+Each folder in `controlplane/` is a Go module that requires the modules to build, with pinned versions (go.mod) and
+checksums (go.sum). They are package data, so that binaries can be built from an installed wheel. Kubernetes takes its
+staging modules from folders of its repository; here, go.mod replaces them by the published versions.
 """
 
 import fcntl

@@ -36,7 +36,7 @@ class PageRequestError(StowplanError):
 
 
 class NotOfferedError(StowplanError):
-    """A path that the source does not serve; `Hello.features` lists those that it serves."""
+    """A path that the source does not serve; `Hello.features` lists the served paths."""
 
 
 def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) -> None:

@@ -135,6 +135,6 @@ class StreamHub:
             self._report(problem)
 
     def _report(self, problem: Exception) -> None:
-        """Logs a failed refresh; the next one is tried all the same. The trace is that of a bug."""
+        """Logs a failed refresh; the next one is still tried. The stack trace is logged for bugs."""
         trace = {} if isinstance(problem, StowplanError) else {"stacktrace": logs.stack_trace(problem)}
         self._warn(err=str(problem) or repr(problem), **trace)

@@ -183,7 +183,7 @@ class Reflector:
 
     # Watching
     async def _watch(self) -> None:
-        """One watch from the last change until it ends. The end of a watch that lasted is no failure."""
+        """One watch from the last change until it ends. The end of a long watch does not count as a failure."""
         started, version, ended = self._clock(), self._version, ConnectionFailedError("the watch ended at once")
         try:
             await self._follow(self._rng.randint(*_WATCH_TIMEOUT_SECONDS))

@@ -69,7 +69,7 @@ def _metadata_of(data: msgspec.Raw) -> ObjectMeta:
     try:
         return codec.decode(Head, bytes(data)).metadata
     except codec.DecodeError:
-        return ObjectMeta()  # Known to nobody, so it is decoded, and the problem reported.
+        return ObjectMeta()  # No known object has this identity, so the frame is decoded and the error reported.
 
 
 class Decoder:

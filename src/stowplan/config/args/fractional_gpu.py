@@ -69,7 +69,7 @@ class FractionalGPUArgs(PluginArgs, frozen=True, kw_only=True):
     workload: tuple[TargetPodArgs, ...] = ()
     """The target workload of FGD."""
     workload_pods: Int64 = 0
-    """Number of pods that the target workload was taken from, also those that it leaves out; 0: it has all of them.
+    """Number of pods that the target workload was derived from, omitted pods included; 0: it contains all of them.
     Scores of exactly even nodes depend on the rounding that this number causes."""
 
     @property

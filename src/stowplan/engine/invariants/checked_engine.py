@@ -69,7 +69,7 @@ class CheckedEngine(Engine):
     _bindings: CheckedBindingCycles
 
     check_every = 1
-    """Invariants are checked after one call in so many. Facts that are recorded meanwhile count at the next check."""
+    """Number of calls per check. Facts that are recorded between checks count at the next one."""
     _calls = 0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

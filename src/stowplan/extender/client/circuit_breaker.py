@@ -43,7 +43,7 @@ class Breaker:
         self._probing = False
 
     def failed(self, why: str, seconds: float) -> None:
-        """The extender could not be reached, or did not answer in time; that took so many seconds."""
+        """The extender was unreachable, or did not answer in time; `seconds` is the duration of the call."""
         if seconds < AT_ONCE_SECONDS:
             self.worked()
             return

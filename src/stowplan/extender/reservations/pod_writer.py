@@ -120,7 +120,7 @@ class PodWriter:
                 problem = refusal
             if isinstance(problem, ApiError) and problem.status < _SERVER_ERROR and problem.status != _CONFLICT:
                 break
-            # It may have happened all the same, now or by an earlier request.
+            # This request or an earlier one may have bound the pod.
             where = await self._find(pod)
             if where == node_name:
                 return None

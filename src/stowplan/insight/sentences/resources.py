@@ -67,7 +67,7 @@ def fragmentation(dominating: Dominating) -> tuple[str, ...]:
 
 
 def totals(dominating: Dominating) -> dict[str, int]:
-    """Further facts about the resource: what is free on all nodes that are left."""
+    """Further facts about the resource: the free amounts on all remaining nodes."""
     resource = dominating.refusal.facts.get("resource", "")
     if not dominating.refusal.id.startswith("resources.") or resource not in _wanted(dominating):
         return {}
@@ -127,7 +127,7 @@ def _wanted(dominating: Dominating) -> dict[str, int]:
 
 
 def _free(dominating: Dominating, resource: str) -> Floats:
-    """By slot: what is free beside the pods nominated to the node."""
+    """By slot: the free amount after subtracting the pods nominated to the node."""
     allocatable, requested = dominating.matrix.table.resource(resource)
     high = len(dominating.left)
     free: Floats = allocatable.array[:high] - requested.array[:high]

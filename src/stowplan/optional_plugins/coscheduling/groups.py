@@ -93,7 +93,7 @@ class CoschedulingGroups:
         self._placed = PlacedMembers(cluster.nodes)
         self._records: dict[GroupKey, GroupRecord] = {}
         self._noted, self._max_noted = 0, _MIN_NOTED_PODS
-        """Pods that were noted as pending since those that are not were dropped, and their largest number."""
+        """Number of pods noted as pending since the last cleanup, and the number that starts the next one."""
         self._store.listen(self._changed)
 
     def get(self, key: GroupKey) -> api.CoschedulingPodGroup | None:

@@ -1,6 +1,6 @@
 """The optional plugin FractionalGPU: shares of GPUs by thousandths or by memory.
 
-Belongs here: requests for shares (`request`), devices and what is left of them (`devices`), the policies that score
+Belongs here: requests for shares (`request`), devices and their free shares (`devices`), the policies that score
 nodes and choose devices (`policies`, `fragmentation`), and the plugin. May import: what `optional_plugins` may.
 """
 

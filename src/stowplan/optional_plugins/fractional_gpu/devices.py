@@ -1,4 +1,4 @@
-"""The GPUs of nodes, and what pods leave of them."""
+"""The GPUs of nodes, and their free shares."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class GpuTable(KeptBySlot[None]):
         return self._compute(slot, uid)[0]
 
     def best_left(self) -> NDArray[np.int64]:
-        """(rank, slot): what is left of the GPUs, largest first; -1 beyond the node's number of GPUs."""
+        """(rank, slot): free shares of the GPUs, largest first; -1 beyond the node's number of GPUs."""
         self.refresh(None)
         if self.follow_reservations:
             slots = (self.nodes.slot_of.get(name) for name in self._reservations.node_names())

@@ -31,7 +31,7 @@ _MAX_MEMO_ENTRIES = 100_000
 
 
 class FractionalGPU(InTreePlugin):
-    """Filters nodes by what is left of each GPU, scores them by a policy, and assigns GPUs."""
+    """Filters nodes by the free share of each GPU, scores them by a policy, and assigns GPUs."""
 
     name = NAME
     scope = "node+pods"

@@ -52,7 +52,7 @@ class GpuPolicy:
 
 
 class DotProduct(GpuPolicy):
-    """Small products of what is left and what is requested are better."""
+    """Prefers small products of free and requested amounts."""
 
     scores_cpu_pods = True
 

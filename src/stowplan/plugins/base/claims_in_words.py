@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims in explanations: what is wrong with a pod's claims, and where their volumes are."""
+"""PersistentVolumeClaims in explanations: the problems of a pod's claims, and the places of their volumes."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class DeviceExplanation:
         }
 
     def _fewer(self, inventory: RequestInventory) -> tuple[fwk.Change, ...]:
-        """A smaller count in the claim; the effort orders nodes by what is missing there."""
+        """A smaller count in the claim; the effort orders nodes by the number of missing devices."""
         free, need = inventory.count(Stage.FREE), inventory.need
         if not free or inventory.wanted.takes_all:
             return ()

@@ -89,8 +89,8 @@ class ClaimReservation:
                 tracker.take_off(item.begun, item.allocation, pod)
 
     def end(self, tracker: ClaimTracker) -> None:
-        """End the flight of the claims, except of those that were or may have been written, and of those that are in
-        flight for another member of the pod's group."""
+        """Remove the claims from those in flight, except claims whose write succeeded or may have succeeded, and claims
+        in flight for another member of the pod's group."""
         for item in self.claims:
             if not item.unsettled and item.allocation is not None:
                 tracker.land(item.begun)

@@ -75,7 +75,7 @@ def _by_driver(volumes: set[Attachable]) -> Counter[str]:
 def _fewer(
     counter: VolumeCounter, pod: fwk.Pod, driver: str, new: set[Attachable], number: int
 ) -> Iterator[fwk.Change]:
-    """The pod without so many of the volumes of the driver that it adds."""
+    """The pod without `number` of the volumes of the driver that it adds."""
     positions = []
     for position, volume in enumerate(pod.spec.volumes):
         name = claim_name(pod, volume)

@@ -94,7 +94,7 @@ class NodeVolumeLimits(InTreePlugin):
     def settled_nodes(
         self, state: fwk.CycleState, pod: fwk.Pod, nodes: fwk.Nodes, nominated: Iterable[Iterable[fwk.Pod]]
     ) -> fwk.Mask | None:
-        """All nodes, if none has so many volumes that the pods on it count: evictions can only free some."""
+        """All nodes, if no node exceeds a limit with all volumes attached: evictions only detach some."""
         without, volumes = self._wanted(state, pod)
         if isinstance(without, fwk.Status) or isinstance(volumes, fwk.Status) or self.cluster.journal.active:
             return None

@@ -1,4 +1,4 @@
-"""Rejections by topology spread constraints in words: the counts of the domains, what is easily overlooked, and the
+"""Rejections by topology spread constraints in words: the counts of the domains, pitfalls, and the
 smallest changes."""
 
 from __future__ import annotations

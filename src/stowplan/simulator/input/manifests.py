@@ -83,7 +83,7 @@ class ManifestReader:
         }
 
     def next_layer(self) -> None:
-        """Start a layer: what is read from now on may be an overlay."""
+        """Start a layer: objects that are read from now on may be overlays."""
         self._layer += 1
 
     def read(self, file: str, read: Read) -> None:

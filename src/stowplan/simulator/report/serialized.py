@@ -52,5 +52,5 @@ def _unpacked(item: Any) -> Any:
 
 
 def _plain(item: Any) -> Any:
-    """Plain data, by way of JSON, since decision records are JSON already."""
+    """Plain data, converted through JSON, since decision records are JSON already."""
     return msgspec.json.decode(msgspec.json.encode(item))

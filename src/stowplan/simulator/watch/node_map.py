@@ -9,7 +9,7 @@ from rich.text import Text
 from stowplan.simulator.watch.node_cells import CORDONED, DEAD, WITHOUT_LABEL, NodeCell, Zone
 
 _COLOURS = ("#7c8b96", "#6c99a6", "#58a2ac", "#45a8ae", "#3ca3bb", "#4598c9", "#5a8cd6", "#7480e0")
-"""From empty to full. A full node is not a fault, so there is no red among them."""
+"""From empty to full. Red is reserved for failed nodes."""
 _STATES = {DEAD: ("✕", "x", "bold red"), CORDONED: ("□", "#", "yellow")}
 """Mark, mark in ASCII, and style."""
 _COLUMN_GAP = 2

@@ -40,7 +40,7 @@ _PROFILE_CHANGES = (SetWeight, RemovePlugin, OtherSetup)
 
 
 class WhatIfQuestion(NamedTuple):
-    """What is asked about a cluster."""
+    """A question about a cluster."""
 
     changes: tuple[Any, ...] = ()
     """Changes of the cluster (`effects.ClusterChange`), of the profile, and `PlaceAgain`, in the order given."""

@@ -33,7 +33,7 @@ class Effects:
         """Pods of DaemonSets and static pods of removed nodes."""
         self.budgets: list[BudgetInTheWay] = []
         self.workloads: dict[str, None] = {}
-        """Workloads that changes name; empty if all pending pods are asked about."""
+        """Workloads that changes name; empty if the question is about all pending pods."""
         self.asks_pending = False
         """Whether the question is about all pending pods."""
         self.again: set[str] = set()

@@ -166,7 +166,7 @@ def node_like(model: api.Node, name: str) -> api.Node:
 
 
 def size_of(node: api.Node) -> str:
-    """`16 CPU, 64Gi, pool=general, zone eu-west-1a`: what tells the node from others."""
+    """`16 CPU, 64Gi, pool=general, zone eu-west-1a`: the properties that distinguish the node."""
     allocatable = node.status.allocatable
     parts = []
     for resource, amount in allocatable.items():

@@ -251,7 +251,7 @@ def zone_lines(each: WorkloadDifference) -> Iterator[str]:
 
 
 def fit_lines(fit: Fit, width: int | None) -> Iterator[str]:
-    """How many replicas fit, where, and what is short then."""
+    """How many replicas fit, where, and the resource that limits the number."""
     size = f" ({amounts.listed(fit.requests)})" if amounts.listed(fit.requests) else ""
     least = "" if fit.complete else "at least "
     plural = "" if fit.replicas == 1 else "s"

@@ -14,7 +14,7 @@ class GoError(ValueError):
 
 
 class GoNumber(str):
-    """A number as it was written, which matters to Go: 7.0 is no integer."""
+    """A number with its original text: Go rejects 7.0 as an integer."""
 
     __slots__ = ()
 
