@@ -39,7 +39,7 @@ def is_scenario(names: Sequence[str], *, or_stdin: bool = False) -> bool:
 def load(file: str) -> LoadedScenario:
     """A checked scenario. Raises ConfigError with a line for each fault."""
     from stowplan.simulator.scenario import load_scenario
-    from stowplan.study.expectations import check_expectations
+    from stowplan.study.expectation_checks import check_expectations
 
     scenario = load_scenario(shown(file), read(file))
     check_expectations(scenario)

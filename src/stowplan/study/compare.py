@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stowplan.errors import InputError
 from stowplan.simulator.streams import RandomStream
-from stowplan.study.expectations import percent_of
+from stowplan.study.expectation_checks import percent_of
 from stowplan.study.metrics import better_sign
 from stowplan.study.result import RunResult
 

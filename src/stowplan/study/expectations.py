@@ -8,131 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stowplan import api
-from stowplan.config.errors import InvalidConfigurationError, Problems
-from stowplan.config.strict_decoding import suggestion
-from stowplan.errors import InputError
 from stowplan.simulator.scenario import LoadedScenario
-from stowplan.simulator.scenario.fields import time_at
 from stowplan.simulator.scenario.pools import POOL_LABEL, ZONE_LABEL
 from stowplan.simulator.scenario.quantities import seconds_of, time_text
 from stowplan.simulator.scenario.schema import ExpectSpec
+from stowplan.study.expectation_checks import BOUNDS, END, bound_of, check_expectations, percent_of
 from stowplan.study.files import load_summary
-from stowplan.study.grouped_rows import GROUPS
 from stowplan.study.metric_value import MetricValue
-from stowplan.study.metrics import (
-    OVER_TIME,
-    UTILISATION,
-    better_sign,
-    known_metrics,
-    metrics_where,
-    unit_of,
-    window_metrics,
-)
+from stowplan.study.metrics import UTILISATION, better_sign, metrics_where, unit_of, window_metrics
 from stowplan.study.result import CheckedExpectation
 
 if TYPE_CHECKING:
     from stowplan.study.run import LiveRun
 
-END = "end"
-_STATES = ("running", "pending")
-_BOUNDS = ("below", "above", "equals")
 _SHORT_LABELS = {"zone": ZONE_LABEL, "pool": POOL_LABEL}
-
-
-def check_expectations(scenario: LoadedScenario) -> None:
-    """Raise ConfigError if an expectation cannot be checked."""
-    problems = Problems()
-    for index, each in enumerate(scenario.spec.expect):
-        _check(each, f"$.expect[{index}]", problems, scenario)
-    if problems.errors:
-        raise InvalidConfigurationError(scenario.source, problems.errors)
-
-
-def _check(spec: ExpectSpec, path: str, problems: Problems, scenario: LoadedScenario) -> None:
-    if bool(spec.metric) == bool(spec.pods):
-        problems.add(path, "expected one of metric and pods")
-        return
-    if spec.at not in (None, END):
-        time_at(spec.at, f"{path}.at", problems)
-    if spec.pods:
-        if sum(map(bool, (spec.all, spec.spread, spec.on))) != 1:
-            problems.add(path, "expected one of all, spread and on")
-        if spec.all and spec.all not in _STATES:
-            problems.unsupported(f"{path}.all", spec.all, _STATES)
-        _check_workload(spec.pods, f"{path}.pods", problems, scenario)
-        return
-    _check_metric(spec.metric, f"{path}.metric", problems, scenario)
-    bounds = [name for name in _BOUNDS if getattr(spec, name) is not None]
-    if not bounds and not spec.compare:
-        problems.add(path, "expected below, above, equals or compare")
-    for name in bounds:
-        _bound(getattr(spec, name), f"{path}.{name}", problems)
-    for name in spec.where:
-        if name not in GROUPS:
-            problems.add(f"{path}.where.{name}", f"expected {', '.join(GROUPS)}")
-    _check_workload(spec.where, f"{path}.where", problems, scenario)
-    if (spec.over or spec.at not in (None, END)) and not spec.metric.startswith(OVER_TIME):
-        problems.add(path, f"{spec.metric} has no value over time")
-    if spec.over:
-        edges = [time_at(value, f"{path}.over[{index}]", problems) for index, value in enumerate(spec.over)]
-        if len(edges) != 2 or edges[0] >= edges[1]:
-            problems.add(f"{path}.over", "expected two ascending times")
-    if spec.compare:
-        _check_comparison(spec, path, problems, scenario)
-
-
-def _check_metric(metric: str, path: str, problems: Problems, scenario: LoadedScenario) -> None:
-    """Nodes of traces and manifests may have any resource."""
-    resources = {name for pool in scenario.pools for name in pool.template.status.allocatable}
-    known = known_metrics(sorted(resources - {"pods"}))
-    if metric in known or (metric.startswith(UTILISATION) and (scenario.node_trace or scenario.spec.manifests)):
-        return
-    if metric.startswith(UTILISATION):
-        resource = metric.removeprefix(UTILISATION)
-        problems.add(path, f"no node has the resource {resource}{suggestion(resource, resources)}")
-    else:
-        problems.add(path, f"unknown metric {metric}{suggestion(metric, known)}")
-
-
-def _check_workload(given: Mapping[str, str], path: str, problems: Problems, scenario: LoadedScenario) -> None:
-    """Pods of manifests may name any workload."""
-    name, known = given.get("workload"), [workload.name for workload in scenario.workloads]
-    if name is not None and name not in known and not scenario.spec.manifests:
-        problems.add(f"{path}.workload", f'no workload is named "{name}"{suggestion(name, known)}')
-
-
-def _check_comparison(spec: ExpectSpec, path: str, problems: Problems, scenario: LoadedScenario) -> None:
-    if not better_sign(spec.metric):
-        problems.add(f"{path}.compare", f"neither a larger nor a smaller {spec.metric} is better")
-    try:
-        percent_of(spec.worse or "0%")
-    except ValueError as error:
-        problems.add(f"{path}.worse", str(error))
-    try:
-        load_summary(scenario.folder / spec.compare)
-    except InputError as error:
-        problems.add(f"{path}.compare", str(error))
-
-
-def percent_of(text: str) -> float:
-    """The share of a percentage such as `5%`. Raises ValueError."""
-    if text.endswith("%"):
-        try:
-            return float(text[:-1]) / 100
-        except ValueError:
-            pass
-    raise ValueError("expected a percentage such as 5%")
-
-
-def _bound(value: object, path: str = "", problems: Problems | None = None) -> float:
-    if isinstance(value, str) and value.endswith("%"):
-        return percent_of(value)
-    try:
-        return seconds_of(value)
-    except ValueError:
-        if problems is not None:
-            problems.add(path, "expected a number, a time such as 5m, or a percentage")
-        return math.nan
 
 
 class Expectations:
@@ -218,9 +107,8 @@ class Expectations:
         found = _value(values, spec.metric)
         if found is None:
             return CheckedExpectation(describe(spec), False, "no values")
-        if spec.compare:
-            return self._compare(spec, found, conditions)
-        return _compared(spec, found, "")
+        within = _compared(spec, found, "")
+        return self._compare(spec, found, conditions) if spec.compare and within.holds else within
 
     def _compare(self, spec: ExpectSpec, found: float, conditions: Mapping[str, object]) -> CheckedExpectation:
         _, rows = load_summary(self._scenario.folder / spec.compare)
@@ -250,9 +138,9 @@ def _group_value(name: str, text: str, live: LiveRun) -> object:
 
 def _compared(spec: ExpectSpec, found: float, when: str) -> CheckedExpectation:
     holds = (
-        (spec.below is None or found < _bound(spec.below))
-        and (spec.above is None or found > _bound(spec.above))
-        and (spec.equals is None or found == _bound(spec.equals))
+        (spec.below is None or found < bound_of(spec.below))
+        and (spec.above is None or found > bound_of(spec.above))
+        and (spec.equals is None or found == bound_of(spec.equals))
     )
     return CheckedExpectation(describe(spec), holds, _shown(spec.metric, found) + when)
 
@@ -271,7 +159,7 @@ def describe(spec: ExpectSpec) -> str:
             return f"pods {who}: skew of {spec.spread} at most {spec.skew}"
         return f"pods {who}: on {', '.join(f'{name}={value}' for name, value in spec.on.items())}"
     where = " of " + ", ".join(f"{name}={value}" for name, value in spec.where.items()) if spec.where else ""
-    bounds = [f"{name} {getattr(spec, name)}" for name in _BOUNDS if getattr(spec, name) is not None]
+    bounds = [f"{name} {getattr(spec, name)}" for name in BOUNDS if getattr(spec, name) is not None]
     if spec.compare:
         bounds.append(f"at most {spec.worse or '0%'} worse than {spec.compare}")
     return f"{spec.metric}{where} {' and '.join(bounds)}"

@@ -39,12 +39,18 @@ from stowplan.study.recording import RunRecording
 from stowplan.study.row_metrics import goodput, job_metrics, pod_metrics
 
 _SPREADS = ("jct", "wait", "wait.censored", "startup", "slowdown")
-_SINGLE = (
+_OF_ROWS = (
     "jobs", "unfinished", "bsld.mean", "makespan", "throughput", "pods", "pods.succeeded", "pods.failed",
     "pods.running", "pods.pending", "preemptions", "evictions", "lost.cpu", "lost.memory", "lost.gpu", "attempts",
-    "pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "pending.max", "running.max", "nodes.max",
-    "fairness.jain", "fairness.drf", "fairness.ftf.max", "fairness.ftf.late", "spread.skew", "slo.wait", "slo.jct",
+    "slo.wait", "slo.jct",
 )  # fmt: skip
+_OF_MOMENTS = ("pending", "running", "nodes", "nodes.used", "nodes.empty")
+_OF_RUNS = (
+    "pending.max", "running.max", "nodes.max", "fairness.jain", "fairness.drf", "fairness.ftf.max",
+    "fairness.ftf.late", "spread.skew",
+)  # fmt: skip
+_ENDS = ("mean", *(f"p{percent}" for percent in PERCENTILES), "max")
+_OF_SPREADS = tuple(f"{name}.{end}" for name in _SPREADS for end in _ENDS)
 SAMPLED_RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 _BY_RESOURCE = {
     **dict.fromkeys(
@@ -55,8 +61,14 @@ _BY_RESOURCE = {
 }
 UTILISATION = "utilisation."
 """Followed by a resource of the nodes."""
-OVER_TIME = ("pending", "running", "nodes", "nodes.used", "nodes.empty", "cost", "utilisation")
-"""Metrics that have a value over a window and at a moment."""
+METRICS_OVER_TIME = f"{', '.join(_OF_MOMENTS)} and {UTILISATION}<resource>"
+_QUALIFIERS = {
+    **dict.fromkeys((*_OF_ROWS, *_OF_SPREADS), ("where",)),
+    **dict.fromkeys(_OF_MOMENTS, ("at", "over")),
+    "cost": ("over",),
+}
+"""By metric: what an expectation may ask for other than the value of the whole run: the value of some pods or jobs
+(`where`), at a moment (`at`), or over a window of time (`over`)."""
 LOWER_IS_BETTER = ("jct", "wait", "startup", "slowdown", "bsld", "makespan", "imbalance", "fragmentation", "pending",
                    "cost", "spread", "preemptions", "evictions", "lost", "attempts", "unfinished", "nodes")  # fmt: skip
 HIGHER_IS_BETTER = ("throughput", "goodput", "allocation", "utilisation", "fairness", "succeeded", "slo")
@@ -64,13 +76,16 @@ HIGHER_IS_BETTER = ("throughput", "goodput", "allocation", "utilisation", "fairn
 
 def known_metrics(resources: Iterable[str] = SAMPLED_RESOURCES) -> list[str]:
     """Names of all metrics, of utilisation with the given resources."""
-    ends = ("mean", *(f"p{percent}" for percent in PERCENTILES), "max")
     return [
-        *_SINGLE,
-        *(f"{name}.{end}" for name in _SPREADS for end in ends),
+        *(*_OF_ROWS, *_OF_MOMENTS, "cost", *_OF_RUNS, *_OF_SPREADS),
         *(f"{name}.{resource}" for name, named in _BY_RESOURCE.items() for resource in named),
         *(UTILISATION + resource for resource in resources),
     ]
+
+
+def qualifiers_of(metric: str) -> tuple[str, ...]:
+    """Fields of an expectation that a metric takes, of `at`, `over` and `where`."""
+    return _QUALIFIERS["nodes"] if metric.startswith(UTILISATION) else _QUALIFIERS.get(metric, ())
 
 
 def unit_of(metric: str) -> str:

@@ -16,8 +16,10 @@ from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.runtime.gc_tuning import GC_THRESHOLDS
 from stowplan.simulator.scenario import compile_scenario
 from stowplan.study import RunResult, RunSettings, run
+from stowplan.study.expectation_checks import check_expectations
 from stowplan.study.files import load_summary, run_document
 from stowplan.study.metric_value import percentile
+from stowplan.study.metrics import known_metrics, qualifiers_of
 from stowplan.study.placement_metrics import RequestClasses
 from stowplan.study.run import LiveRun, sample_interval
 from stowplan.study.table import ResultTable
@@ -226,7 +228,40 @@ def test_pods_are_spread_over_zones() -> None:
             {"metric": "wait.p95", "below": "x"},
             "$.expect[0].below: expected a number, a time such as 5m, or a percentage",
         ),
-        ({"metric": "wait.p95", "over": [1, 2], "below": 1}, "$.expect[0]: wait.p95 has no value over time"),
+        ({"metric": "wait.p95", "over": [1, 2], "below": 1}, "$.expect[0].over: wait.p95 has no value over a window"),
+        ({"metric": "wait.p95", "at": 1, "below": 1}, "$.expect[0].at: wait.p95 has no value at a moment"),
+        ({"metric": "wait.p95", "at": "end", "below": 1}, "$.expect[0].at: wait.p95 has no value at a moment"),
+        ({"metric": "pending.max", "over": [1, 2], "below": 1}, "$.expect[0].over: pending.max has no value over a"),
+        ({"metric": "nodes.max", "at": 1, "below": 1}, "$.expect[0].at: nodes.max has no value at a moment"),
+        (
+            {"metric": "cost", "at": "1m", "below": 1},
+            "$.expect[0].at: cost has no value at a moment; pending, running,",
+        ),
+        ({"metric": "cost", "at": "end", "below": 1}, "$.expect[0].at: cost has no value at a moment"),
+        (
+            {"metric": "pending", "where": {"workload": "batch"}, "at": "1m", "below": 1},
+            "$.expect[0].where: pending has no values by workload, tenant and priority",
+        ),
+        (
+            {"metric": "utilisation.cpu", "where": {"workload": "batch"}, "over": [1, 2], "below": 1},
+            "$.expect[0].where: utilisation.cpu has no values by workload",
+        ),
+        (
+            {"metric": "goodput.cpu", "where": {"workload": "batch"}, "above": 0},
+            "$.expect[0].where: goodput.cpu has no",
+        ),
+        ({"metric": "nodes", "at": 1, "over": [1, 2], "below": 9}, "$.expect[0].over: at and over exclude each other"),
+        (
+            {"metric": "nodes", "at": 1, "compare": "x"},
+            "$.expect[0].compare: whole runs are compared; remove at and over",
+        ),
+        ({"metric": "nodes", "below": 1, "worse": "5%"}, "$.expect[0].worse: needs compare"),
+        ({"metric": "nodes", "below": 1, "all": "running"}, "$.expect[0].all: only of pods"),
+        ({"pods": {"app": "a"}, "all": "running", "below": 1}, "$.expect[0].below: only of a metric"),
+        ({"pods": {"app": "a"}, "all": "running", "over": [1, 2]}, "$.expect[0].over: only of a metric"),
+        ({"pods": {"app": "a"}, "all": "running", "where": {"workload": "b"}}, "$.expect[0].where: only of a metric"),
+        ({"pods": {"app": "a"}, "all": "running", "skew": 2}, "$.expect[0].skew: needs spread"),
+        ({"metric": "slo.wait", "above": 0.9}, "$.expect[0].metric: slo.wait needs a bound in $.record.slo.wait"),
         ({"pods": {"app": "a"}}, "$.expect[0]: expected one of all, spread and on"),
         ({"metric": "jct.mean", "compare": "nowhere"}, "$.expect[0].compare: nowhere/run.json: No such file"),
         (
@@ -297,6 +332,8 @@ def test_results_are_written_and_compared_with_later_ones(tmp_path: Path) -> Non
     assert {(each.metric, each.key): each.value for each in rows}["jct.mean", ""] == first.summary["jct.mean"]
     worse = {"metric": "jct.mean", "compare": str(tmp_path / "base"), "worse": "5%"}
     assert run(load(POISSON, expect=[worse]), seed=1).holds
+    assert run(load(POISSON, expect=[{**worse, "above": 1}]), seed=1).holds
+    assert not run(load(POISSON, expect=[{**worse, "below": 1}]), seed=1).holds
     assert not run(load({**POISSON, "duration": "10m"}, expect=[worse]), seed=1).holds
 
 
@@ -494,3 +531,25 @@ def test_a_name_that_is_free_while_its_pod_is_created_again() -> None:
     assert [(row[0], row[1], row[4]) for row in result.jobs.rows()] == [
         ("default/same-1", "b", 1), ("default/same-1", "a", 2),
     ]  # fmt: skip
+
+
+def test_every_metric_takes_exactly_its_qualifiers() -> None:
+    """Values that are compared are those that the metric has, never that of a missing quantity."""
+    values = {"at": "30m", "over": ["10m", "50m"], "where": {"workload": "batch"}}
+    asked = [
+        (metric, name, {"metric": metric, name: values[name], "above": -1})
+        for metric in known_metrics(["cpu"])
+        for name in values
+    ]
+    given = {**POISSON, "startup": "3s"}
+    fields = {"nodes": {"pools": [pool(price=1)]}, "record": {"slo": {"wait": "1m", "jct": "5m"}}}
+    taken = [each for metric, name, each in asked if name in qualifiers_of(metric)]
+    result = run(load(given, expect=taken, **fields))
+    assert [each.text for each in result.expectations if not each.holds] == []
+    with pytest.raises(ConfigError) as caught:
+        check_expectations(load(given, expect=[each for _, _, each in asked], **fields))
+    assert [line.partition(" has no value")[0] for line in caught.value.problems] == [
+        f"scenario.yaml: $.expect[{index}].{name}: {metric}"
+        for index, (metric, name, _) in enumerate(asked)
+        if name not in qualifiers_of(metric)
+    ]

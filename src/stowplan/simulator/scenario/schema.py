@@ -355,10 +355,11 @@ class ExpectSpec(ScenarioPart, frozen=True, kw_only=True):
 
     metric: str = ""
     where: dict[str, str] = {}
+    """Of metrics of pods and jobs: only those of this workload, tenant or priority."""
     over: tuple[Time, ...] = ()
-    """The window of a mean over time: [from, to]."""
+    """Of cost, nodes, pending, running, utilisation: the window [from, to] in place of the whole run."""
     at: Any = None
-    """A time, or `end`."""
+    """A time, or `end`; of pods, and of the same metrics without cost."""
     below: Any = None
     above: Any = None
     equals: Any = None
