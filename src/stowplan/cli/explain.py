@@ -50,10 +50,10 @@ def explain(pod: str | None, request: StateRequest, profile: str, top: int, ever
     With --from URL a running 'stowplan scheduler' answers from its own state, with its queue; the credentials of the
     kubeconfig are sent. The account needs permission to get the non-resource URL /insight/v1/*.
 
-    Exit status: 0 the pod is placed or fits, 3 it is pending, 2 the input is invalid.
+    Exit status: 0 the pod is placed or fits, 3 it is pending, 2 the input is invalid, 4 a plugin has a bug.
     """
     top = ALL if everything else top
-    remote = request.remote()
+    remote, bugs = request.remote(), False
     if remote is not None:
         answer = _ask_scheduler(remote, pod, request.namespace, profile, top)
     else:
@@ -65,7 +65,9 @@ def explain(pod: str | None, request: StateRequest, profile: str, top: int, ever
 
                 print_explanation(state, answer)
                 output = "printed"
-    click.get_current_context().exit(ExitStatus.PENDING if _print(answer, output, top) else ExitStatus.SUCCESS)
+            bugs = bool(state.plugin_bugs())
+    status = ExitStatus.PENDING if _print(answer, output, top) else ExitStatus.SUCCESS
+    click.get_current_context().exit(ExitStatus.PLUGIN_BUG if bugs else status)
 
 
 def _recording(pod: str | None, top: int, *, timeline: bool) -> RunOptions | None:

@@ -29,12 +29,12 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
       stowplan why-not shop/web-0 node-1 --from-cluster -o json
       stowplan why-not shop/web-0 node-1 --from https://10.0.0.7:10259
 
-    Exit status: 0 the node would do, 3 it is rejected, 2 the input is invalid.
+    Exit status: 0 the node would do, 3 it is rejected, 2 the input is invalid, 4 a plugin has a bug.
     """
     from stowplan.insight.explain import run
     from stowplan.insight.text.why_not import why_not_lines
 
-    remote = request.remote()
+    remote, bugs = request.remote(), False
     if remote is not None:
         answer = remote.why_not(pod, request.namespace or remote.namespace, node, profile)
     else:
@@ -43,5 +43,7 @@ def why_not(pod: str, node: str, request: StateRequest, profile: str, output: st
 
             state.insight.check_profile(profile)
             answer = run(StateAnswers(state).why_not(pod, state.namespace, node, profile=profile))
+            bugs = bool(state.plugin_bugs())
     print_answer(answer, output, lambda layout: why_not_lines(answer, layout))
-    click.get_current_context().exit(ExitStatus.SUCCESS if answer.fits else ExitStatus.PENDING)
+    status = ExitStatus.SUCCESS if answer.fits else ExitStatus.PENDING
+    click.get_current_context().exit(ExitStatus.PLUGIN_BUG if bugs else status)

@@ -117,9 +117,12 @@ BOTH = ("--config", "a=default", "--config", "b=default", "--seeds", "1")
         ("diff", "default", "default", "-f", "all.json", "--plugin=mine.py:P"),
         ("diff", "default", "mine.py:P", "-f", "all.json"),
         ("replay", "r.gz", "--plugin=mine.py:P"),
+        ("explain", "web", "-f", "all.json", "--plugin=mine.py:P"),
+        ("explain", "-f", "all.json", "--plugin=mine.py:P"),
+        ("why-not", "web", "a", "-f", "all.json", "--plugin=mine.py:P"),
     ],
 )
-def test_a_plugin_in_a_run_over_time_or_in_two_runs(
+def test_a_plugin_in_other_commands(
     command: tuple[str, ...], body: str, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(mine.parent)
@@ -135,10 +138,10 @@ def test_a_plugin_in_a_run_over_time_or_in_two_runs(
     result = CliRunner().invoke(cli, command)
     if body:
         assert result.exit_code == 4, result.output
-        assert "mine.py:5)" in result.stderr
+        assert "mine.py:5)" in result.output
     else:
         assert result.exit_code == (5 if command[0] in ("simulate", "scenario") else 0), result.output
-        assert "mine.py" not in result.stderr
+        assert "mine.py:5)" not in result.output
 
 
 def test_config_check_and_the_scheduler(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
