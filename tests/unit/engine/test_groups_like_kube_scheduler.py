@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.builders import Json, member, node, pod
-from tests.unit.engine.test_groups import CPU, bound, condition, group, host, low, members, message
+from tests.unit.engine.grouped import CPU, bound, condition, group, host, low, members, message
 
 from stowplan import api
 from stowplan.config.feature_gates import (

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import Json, make, member, node, pod
 from tests.builders.engine_host import Host
-from tests.unit.engine.test_groups import CPU, bound, condition, group, host, low, members
+from tests.unit.engine.grouped import CPU, bound, condition, group, host, low, members
 
 from stowplan import api
 from stowplan.api.pod_group import COSCHEDULING_LABEL

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import Json, node
 from tests.builders.engine_host import Host
 from tests.builders.objects import profile_config
-from tests.unit.engine.test_groups import bound, condition, group, members
+from tests.unit.engine.grouped import bound, condition, group, members
 
 from stowplan.config import IN_TREE_PLUGINS, from_builtins
 from stowplan.config.feature_gates import GANG_SCHEDULING, GENERIC_WORKLOAD, TOPOLOGY_AWARE

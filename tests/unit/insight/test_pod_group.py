@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import member, node
-from tests.unit.engine.test_groups import group, host, host_of_two_schedulers, members
+from tests.unit.engine.grouped import group, host, host_of_two_schedulers, members
 
 from stowplan.config.feature_gates import GANG_SCHEDULING, TOPOLOGY_AWARE
 from stowplan.framework import Explanation

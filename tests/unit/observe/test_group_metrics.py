@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import node
-from tests.unit.engine.test_groups import group, members
+from tests.unit.engine.grouped import group, members
 from tests.unit.observe.metered_engine import MeteredEngine
 
 from stowplan.config import default_configuration
