@@ -2,7 +2,8 @@
 Binding itself.
 
 Any client that reaches the port can send a bind request. So the pod must be pending in the cluster and belong to a
-scheduler that the extender serves, and the node must have passed the extender's own filter for the pod.
+scheduler that the extender serves, and the node must have passed the extender's own filter for the pod of the cluster,
+whatever pod the client sent under its uid.
 
 Upstream: k8s.io/kube-scheduler/extender/v1 ExtenderBindingArgs, ExtenderBindingResult
 """
@@ -78,6 +79,8 @@ async def _permitted_cycle(state: HandlerState, call: VerbCall, request: BindReq
     pod = None if cycle is None else cycle.pod
     if state.cluster_cache is not None:
         pod = await _pod_of_cluster(state, state.cluster_cache, call, request)
+        if "filter" in state.serves and not state.passed_nodes.judged(call.facts, pod):
+            raise BindRefusedError(f"the filter verb was called for a pod that differs from pod {call.facts.pod}")
     if pod is not None and pod.spec.scheduler_name not in state.policy.bind_scheduler_names:
         raise BindRefusedError(
             f'pod {call.facts.pod} belongs to scheduler "{pod.spec.scheduler_name}", for which the extender does not '

@@ -37,6 +37,7 @@ class _EarlierAnswer(NamedTuple):
     passing: frozenset[str]
     failed: dict[str, str]
     unresolvable: dict[str, str]
+    unconfirmed: Pod | None
 
 
 def answer(state: HandlerState, call: VerbCall) -> VerbReply:
@@ -103,11 +104,12 @@ def _reply(state: HandlerState, call: VerbCall, request: FilterRequest, pod: Pod
             log.info("Shadow mode: filter would have rejected nodes", pod=logs.ref(call.facts.pod), reasons=rejects)
         passing, failed, unresolvable = [True] * len(request.names), {}, {}
     call.facts.nodes_out = sum(passing)
+    unconfirmed = state.unconfirmed(pod)
     if state.passed_nodes is not None and not call.facts.dry_run:
-        state.passed_nodes.put(call.facts, compress(request.names, passing), call.clock())
+        state.passed_nodes.put(call.facts, compress(request.names, passing), call.clock(), unconfirmed)
     if "filter" in state.earlier_answers and not call.facts.dry_run:
         names = frozenset(compress(request.names, passing))
-        state.earlier_answers["filter"].put(call.facts, _EarlierAnswer(names, failed, unresolvable))
+        state.earlier_answers["filter"].put(call.facts, _EarlierAnswer(names, failed, unresolvable, unconfirmed))
     body = write_filter_result(
         request.mode, request.passing(passing), failed, unresolvable, lower_case=state.policy.lower_case_replies
     )
@@ -143,7 +145,7 @@ def _repeat(state: HandlerState, call: VerbCall, request: FilterRequest, earlier
     failed = {name: earlier.failed.get(name, NO_EARLIER_ANSWER) for name in others if name not in unresolvable}
     call.facts.nodes_out = sum(passing)
     if state.passed_nodes is not None:
-        state.passed_nodes.put(call.facts, compress(request.names, passing), call.clock())
+        state.passed_nodes.put(call.facts, compress(request.names, passing), call.clock(), earlier.unconfirmed)
     lower_case = state.policy.lower_case_replies
     body = write_filter_result(request.mode, request.passing(passing), failed, unresolvable, lower_case=lower_case)
     return VerbReply(200, body, call.facts)

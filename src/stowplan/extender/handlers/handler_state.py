@@ -126,9 +126,23 @@ class HandlerState:
         return self.plugins.request_nodes.known if self.cluster_cache is None else self._remembered_nodes
 
     def pod(self, request: FilterRequest | PreemptRequest, plugins: ClusterPlugins | None = None) -> Pod:
-        """The request's pod, as the plugins' cluster represents it."""
+        """The request's pod, as the plugins' cluster represents it.
+
+        If the bind verb is enabled, it is the pending pod of the informer cache with the same uid: bind relies on what
+        the other verbs found out about the pod, and a client can send any pod under the uid of another.
+        """
         cluster = (plugins or self.plugins).cluster
+        if self.passed_nodes is not None and self.cluster_cache is not None and cluster is self.plugins.cluster:
+            known = self.cluster_cache.pending_pod(request.pod.metadata.uid)
+            if known is not None:
+                return known
         return cluster.pod(request.pod, request.pod_bytes if cluster.keep_objects else None)
+
+    def unconfirmed(self, pod: Pod) -> Pod | None:
+        """The pod, if the informer cache does not have it yet; bind compares the two."""
+        if self.cluster_cache is None or self.cluster_cache.pending_pod(pod.uid) is pod:
+            return None
+        return pod
 
     def error_body(self, text: str) -> bytes:
         """The body of a reply whose HTTP status reports the error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,14 @@ class PodCycles:
             self._cycles.pop(oldest[0])
 
 
+class _Passed(NamedTuple):
+    """The nodes that one filter request let pass."""
+
+    put_at: float
+    hashes: NDArray[np.int64] = _NO_NODES
+    unconfirmed: Pod | None = None
+
+
 class PassedNodes:
     """The nodes that filter let pass, by pod: the only ones that bind accepts.
 
@@ -87,28 +95,42 @@ class PassedNodes:
         self._max_pods = max_pods
         self._max_nodes = max_nodes
         self._expires_after = expires_after
-        self._passed: OrderedDict[str, tuple[float, NDArray[np.int64]]] = OrderedDict()
+        self._passed: OrderedDict[str, _Passed] = OrderedDict()
         self._nodes = 0
         self._lock = threading.Lock()
 
-    def put(self, facts: CallFacts, names: Iterable[str], now: float) -> None:
-        """Replaces the nodes of the pod's earlier filter request."""
+    def put(self, facts: CallFacts, names: Iterable[str], now: float, unconfirmed: Pod | None = None) -> None:
+        """Replaces the nodes of the pod's earlier filter request. `unconfirmed` is the pod that the plugins judged, if
+        it came from the request."""
         hashes = np.fromiter(map(hash, names), dtype=np.int64)
         with self._lock:
             self._drop(facts.pod_uid or facts.pod)
-            self._passed[facts.pod_uid or facts.pod] = (now, hashes)
+            self._passed[facts.pod_uid or facts.pod] = _Passed(now, hashes, unconfirmed)
             self._nodes += len(hashes)
             while len(self._passed) > self._max_pods or (self._nodes > self._max_nodes and len(self._passed) > 1):
                 self._drop(next(iter(self._passed)))
 
     def contains(self, facts: CallFacts, name: str, now: float) -> bool:
         with self._lock:
-            put_at, hashes = self._passed.get(facts.pod_uid or facts.pod, (now, _NO_NODES))
-            return now - put_at < self._expires_after and bool((hashes == hash(name)).any())
+            passed = self._passed.get(facts.pod_uid or facts.pod, _Passed(now))
+            return now - passed.put_at < self._expires_after and bool((passed.hashes == hash(name)).any())
+
+    def judged(self, facts: CallFacts, pod: Pod) -> bool:
+        """Whether the plugins judged this pod of the cluster, not another one that was sent under its uid."""
+        with self._lock:
+            passed = self._passed.get(facts.pod_uid or facts.pod)
+            return passed is None or passed.unconfirmed is None or _alike(passed.unconfirmed, pod)
 
     def _drop(self, key: str) -> None:
-        _, hashes = self._passed.pop(key, (0.0, _NO_NODES))
-        self._nodes -= len(hashes)
+        dropped = self._passed.pop(key, None)
+        self._nodes -= 0 if dropped is None else len(dropped.hashes)
+
+
+def _alike(one: Pod, other: Pod) -> bool:
+    """Whether name, labels, annotations and spec of the pods are equal."""
+    if one.key != other.key or one.template is not other.template:
+        return False
+    return one.labels == other.labels and one.annotations == other.annotations
 
 
 class EarlierAnswers:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.builders import node, pod
+from tests.builders import Json, node, pod
 from tests.unit.extender.handlers.handler_fakes import (
     FakeClusterCache,
     FakeReservations,
@@ -26,7 +26,7 @@ from stowplan.extender.handlers import GroupMember, Handlers, VerbReply
 from stowplan.extender.handlers.pod_cycles import PassedNodes
 from stowplan.extender.handlers.verb_call import CallFacts
 from stowplan.extender.policy import FailurePolicy, OperatorPolicy
-from stowplan.framework import CycleState, Plugin, Pod, Status, error, skip
+from stowplan.framework import CycleState, NodeInfo, Plugin, Pod, Status, error, reject, skip
 
 REQUEST = encode({"PodName": "web", "PodNamespace": "default", "PodUID": "default/web", "Node": "n1"})
 
@@ -209,6 +209,81 @@ def test_only_pods_that_exist_and_of_schedulers_that_are_served_are_bound() -> N
     assert "does not exist" in refusal(nameless, PodUID="")
     assert reservations.bound == [("default/web", "n1")]
     assert refusal(handlers()) == ""
+
+
+class Wards(Plugin):
+    """Rejects pods without the label or annotation ward."""
+
+    name = "wards"
+
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        state.write("ward", pod.labels.get("ward"))
+        return None if "ward" in {**pod.labels, **pod.annotations} else reject("not for wards")
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        return None if state.get("ward") == pod.labels.get("ward") else error("state of another pod")
+
+
+def wards(cache: FakeClusterCache, reservations: FakeReservations, policy: OperatorPolicy | None = None) -> Handlers:
+    return Handlers([GroupMember(Wards)], policy, cluster_cache=cache, reservations=reservations, binds=True)
+
+
+FORGED = [
+    pod("web", labels={"ward": "yes"}),
+    pod("other", labels={"ward": "yes"}, uid="default/web"),
+    pod("web", priority=2_000_001_000),
+    pod("web", annotations={"ward": "yes"}),
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=["label", "name", "priority", "annotation"])
+@pytest.mark.parametrize("early", [False, True])
+def test_another_pod_that_is_sent_under_the_uid_of_a_pod_does_not_get_it_bound(forged: Json, early: bool) -> None:
+    cache, reservations = FakeClusterCache(node("n1")), FakeReservations()
+    handlers = wards(cache, reservations, OperatorPolicy(spare_critical=True))
+    if early:  # The informer cache gets the pod after the filter request.
+        handlers.filter(named("n1", of=forged))
+        pending(cache)
+    else:
+        pending(cache)
+        handlers.filter(named("n1", of=forged))
+        handlers.prioritize(named("n1", of=forged))
+    said = "called for a pod that differs from pod default/web" if early else "has not let node n1 pass"
+    assert said in refusal(handlers)
+    assert reservations.bound == []
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_pod_that_is_sent_as_it_is_in_the_cluster_is_bound(early: bool) -> None:
+    cache, reservations = FakeClusterCache(node("n1")), FakeReservations()
+    handlers, ward = wards(cache, reservations), {"ward": "yes"}
+    if not early:
+        pending(cache, labels=ward)
+    handlers.filter(named("n1", of=pod("web", labels=ward)))
+    handlers.prioritize(named("n1", of=pod("web", labels=ward)))
+    pending(cache, labels=ward)
+    assert refusal(handlers) == ""
+    assert reservations.bound == [("default/web", "n1")]
+
+
+def test_an_earlier_answer_about_another_pod_does_not_get_a_pod_bound() -> None:
+    class Failing(Wards):
+        failing = False
+
+        def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+            if Failing.failing:
+                raise ValueError("out of order")
+            return super().filter(state, pod, node)
+
+    cache, reservations = FakeClusterCache(node("n1")), FakeReservations()
+    policy = OperatorPolicy(failure_policy=FailurePolicy(filter="cached"))
+    handlers = Handlers([GroupMember(Failing)], policy, cluster_cache=cache, reservations=reservations, binds=True)
+    handlers.filter(named("n1", of=FORGED[0]))
+    pending(cache)
+    Failing.failing = True
+    handlers.filter(named("n1"))
+    assert "differs from pod default/web" in refusal(handlers)
+    assert reservations.bound == []
 
 
 def test_what_was_let_pass_is_remembered_within_bounds() -> None:
