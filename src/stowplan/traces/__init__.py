@@ -1,8 +1,9 @@
 """Workload traces: loaders that turn files of published traces into nodes and arrivals of pods.
 
 Belongs here: the records (`TraceNode`, `Arrival`), one loader for each format, the reading of their files (`rows`),
-the options that all loaders share (`selection`), the API objects of records (`objects`), and the files of recorded
-clusters (`cluster_recording`). A loader is a small class, `TraceLoader`; users can write their own (`user_loaders`).
+the options that all loaders share (`selection`), the API objects of records (`objects`), the files of recorded
+clusters (`cluster_recording`), and files that only their owner reads (`private_files`). A loader is a small class,
+`TraceLoader`; users can write their own (`user_loaders`).
 Does not belong here: time, scheduling and results (`simulator`, `study`), downloads: files are given by the user.
 May import: `api` and `errors`.
 """

@@ -21,12 +21,12 @@ from stowplan.api import codec
 from stowplan.api.kinds import KINDS, Kind
 from stowplan.api.sanitization import Sanitizer
 from stowplan.errors import InputError
+from stowplan.traces.private_files import open_private
 
 RECORDING_KIND = "StowplanRecording"
 RECORDING_VERSION = 1
 MAX_LINE_BYTES = 1 << 25
 """An object of etcd has 1.5 MiB by default, and at most a few times that."""
-_FILE_MODE = 0o600
 _COMPRESSION_LEVEL = 5
 
 
@@ -91,7 +91,7 @@ class RecordingWriter:
         self._file = file
         self._open = True
         try:
-            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, _FILE_MODE)
+            descriptor = open_private(file, append=False)
         except OSError as error:
             raise InputError(f"{file}: {error.strerror or error}") from error
         self._raw = _CountedFile(descriptor)

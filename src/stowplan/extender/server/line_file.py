@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -14,11 +11,10 @@ from typing import BinaryIO
 
 from stowplan import logs
 from stowplan.errors import ConfigError
+from stowplan.traces.private_files import open_private
 
 log = logs.get(__name__)
 
-_STANDARD_STREAMS = ("/dev/stdout", "/dev/stderr")
-"""Symbolic links that may be followed; no other user can replace them."""
 _MAX_QUEUED = 64
 _MAX_QUEUED_BYTES = 256 << 20
 """Bytes that queued lines may keep in memory; a request has tens of megabytes."""
@@ -35,7 +31,7 @@ class LineFile:
         self.path = path
         self.dropped = 0
         try:
-            self._stream: BinaryIO = os.fdopen(_open_private(path), "ab")
+            self._stream: BinaryIO = os.fdopen(open_private(path, append=True), "ab")
         except OSError as error:
             raise ConfigError(f"{path}: {error.strerror or error}") from error
         self._queue: Queue[tuple[Lines, int] | None] = Queue(_MAX_QUEUED)
@@ -82,35 +78,3 @@ class LineFile:
     def _written(self, size: int) -> None:
         with self._lock:
             self._waiting -= size
-
-
-def _open_private(path: str) -> int:
-    """A descriptor that appends to a file of mode 0600, which is created with this mode or narrowed to it.
-
-    In a folder such as /tmp other users may prepare the path: a symbolic link and a file of another user are refused.
-    """
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-    if path in _STANDARD_STREAMS:
-        return os.open(path, flags)
-    try:
-        descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(error.errno, "Symbolic links are not followed") from error
-        raise
-    try:
-        _make_private(descriptor)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _make_private(descriptor: int) -> None:
-    found = os.fstat(descriptor)
-    if sys.platform == "win32" or not stat.S_ISREG(found.st_mode):
-        return  # A terminal or a pipe.
-    if found.st_uid != os.geteuid():
-        raise PermissionError(errno.EPERM, "The file belongs to another user")
-    if stat.S_IMODE(found.st_mode) != 0o600:
-        os.fchmod(descriptor, 0o600)
