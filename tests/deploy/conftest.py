@@ -1,7 +1,9 @@
 """What is deployed, rendered by the tools that people use: helm for the chart, kubectl for the Kustomize overlays."""
 
 import os
+import shutil
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,9 +36,9 @@ def run(*command: str | Path, given: str = "") -> subprocess.CompletedProcess[st
     return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
 
 
-def _template(values: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+def _template(values: dict[str, Any], folder: Path = DEPLOY / "chart") -> subprocess.CompletedProcess[str]:
     flags = ["--namespace", NAMESPACE, "--kube-version", KUBERNETES_VERSION, "--values", "-"]
-    return run(binary("helm"), "template", "demo", DEPLOY / "chart", *flags, given=yaml.safe_dump(values))
+    return run(binary("helm"), "template", "demo", folder, *flags, given=yaml.safe_dump(values))
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +49,24 @@ def chart() -> Render:
         made = _template(values)
         assert made.returncode == 0, made.stderr
         return [obj for obj in yaml.safe_load_all(made.stdout) if obj]
+
+    return render
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Callable[..., str]:
+    """The notes of an installation with these values. Helm prints them only with a cluster, so that a copy of the chart
+    has them as an object."""
+    folder = tmp_path / "chart"
+    shutil.copytree(DEPLOY / "chart", folder)
+    text = (folder / "templates" / "NOTES.txt").read_text()
+    (folder / "templates" / "notes.yaml").write_text("kind: Notes\ntext: |\n" + textwrap.indent(text, "  "))
+
+    def render(**values: Any) -> str:
+        made = _template(values, folder)
+        assert made.returncode == 0, made.stderr
+        (found,) = [obj["text"] for obj in yaml.safe_load_all(made.stdout) if obj and obj["kind"] == "Notes"]
+        return str(found)
 
     return render
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -100,6 +101,34 @@ def test_a_network_policy_names_who_may_call(chart: Render) -> None:
     off = chart(mode="extender", extender={"networkPolicy": {"enabled": False}}, plugins=LOADED)
     assert "NetworkPolicy" not in {obj["kind"] for obj in off}
     assert "NetworkPolicy" not in {obj["kind"] for obj in chart(mode="scheduler")}
+
+
+@pytest.mark.parametrize("values", [{}, {"kind": "DaemonSet"}, {"hostNetwork": True}])
+def test_an_extender_that_binds_has_a_network_policy(chart: Render, values: dict[str, Any]) -> None:
+    objects = chart(mode="both", extender={**BINDS, **values}, plugins=LOADED)
+    assert find(objects, "NetworkPolicy", "-extender")["spec"]["policyTypes"] == ["Ingress"]
+
+
+PEERS = [{"ipBlock": {"cidr": "10.0.0.0/28"}}]
+
+
+@pytest.mark.parametrize(
+    ("values", "warns"),
+    [
+        ({}, False),
+        (BINDS, True),
+        ({"bind": True, "config": {"serving": {"bindAddress": "127.0.0.1"}}}, False),
+        ({**BINDS, "networkPolicy": {"from": PEERS}}, False),
+        ({**BINDS, "networkPolicy": {"metricsFrom": PEERS}}, True),
+        ({**BINDS, "networkPolicy": {"enabled": False, "from": PEERS}}, True),
+    ],
+)
+def test_the_notes_warn_of_a_bind_verb_that_every_address_reaches(
+    notes: Callable[..., str], values: dict[str, Any], warns: bool
+) -> None:
+    text = notes(mode="extender", extender=values, plugins=LOADED)
+    assert ("WARNING: every address" in text) == warns
+    assert yaml.safe_load(text[text.index("  extenders:\n") :])["extenders"]
 
 
 def test_an_extender_that_elects_can_be_updated_and_moved(chart: Render) -> None:
