@@ -18,7 +18,7 @@ from stowplan.api.selectors import (
     IN,
     LT,
     NOT_IN,
-    Requirement,
+    SelectorRequirement,
     canonical,
     joined,
     listed,
@@ -42,8 +42,8 @@ FIELD_OPERATORS = (IN, NOT_IN)
 class CompiledTerm(msgspec.Struct, frozen=True, cache_hash=True, order=True):
     """Requirements on labels and on fields that must all hold; equal terms are equal values."""
 
-    labels: tuple[Requirement, ...] = ()
-    fields: tuple[Requirement, ...] = ()
+    labels: tuple[SelectorRequirement, ...] = ()
+    fields: tuple[SelectorRequirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str], node_name: str) -> bool:
         """Whether a node with these labels and this name matches; fields of a node without a name are not checked."""
@@ -91,7 +91,7 @@ class CompiledPreferredTerms(msgspec.Struct, frozen=True, cache_hash=True):
         return sum(weighted.weight for weighted in self.terms if weighted.term.matches(labels, node_name))
 
 
-def field_matches(field: Requirement, node_name: str) -> bool:
+def field_matches(field: SelectorRequirement, node_name: str) -> bool:
     """Whether a node of this name satisfies a field requirement. metadata.name is the only field; others are empty."""
     present = node_name if field.key == NODE_NAME_FIELD else ""
     return (present == field.values[0]) == (field.operator == IN)
@@ -147,7 +147,7 @@ def _compile_term(term: NodeSelectorTerm) -> CompiledTerm:
     return CompiledTerm(_requirements(term.match_expressions), _requirements(term.match_fields))
 
 
-def _requirements(expressions: Iterable[NodeSelectorRequirement]) -> tuple[Requirement, ...]:
+def _requirements(expressions: Iterable[NodeSelectorRequirement]) -> tuple[SelectorRequirement, ...]:
     return canonical(requirement(e.key, e.operator, e.values) for e in expressions)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowplan.api.node_selectors import CompiledNodeSelector, CompiledTerm
-from stowplan.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, Requirement, Selector
+from stowplan.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, Selector, SelectorRequirement
 
 _TOPOLOGY_WORDS = {
     "kubernetes.io/hostname": "node",
@@ -16,7 +16,7 @@ _TOPOLOGY_WORDS = {
 }
 
 
-def requirement_in_words(requirement: Requirement) -> str:
+def requirement_in_words(requirement: SelectorRequirement) -> str:
     """One requirement: `app=web`, `pool notin (a, b)`, `gpu`, `!gpu`, `cores>4`."""
     key, operator, values = requirement
     if operator == IN and len(values) == 1:

@@ -15,9 +15,14 @@ from stowplan.api.names import label_key_errors, label_value_errors
 from stowplan.errors import InputError
 
 __all__ = [
-    "EVERYTHING", "NOTHING", "Requirement", "Selector", "SelectorError", "compile_label_selector",
+    "EVERYTHING",
+    "NOTHING",
+    "Selector",
+    "SelectorError",
+    "SelectorRequirement",
+    "compile_label_selector",
     "selector_from_map",
-]  # fmt: skip
+]
 
 IN = "In"
 NOT_IN = "NotIn"
@@ -48,7 +53,7 @@ class SelectorError(InputError):
     """A selector that Kubernetes cannot parse."""
 
 
-class Requirement(NamedTuple):
+class SelectorRequirement(NamedTuple):
     """A label key, an operator, and the values it is compared with, sorted and without duplicates."""
 
     key: str
@@ -62,7 +67,7 @@ class Selector(msgspec.Struct, frozen=True, cache_hash=True):
     `nothing` marks the selector of an absent `LabelSelector`, which matches no object at all.
     """
 
-    requirements: tuple[Requirement, ...] = ()
+    requirements: tuple[SelectorRequirement, ...] = ()
     nothing: bool = False
 
     @property
@@ -90,7 +95,7 @@ NOTHING = Selector(nothing=True)
 EVERYTHING = Selector()
 
 
-def requirements_match(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
+def requirements_match(requirements: Iterable[SelectorRequirement], labels: Mapping[str, str]) -> bool:
     """Whether all requirements hold. An absent label satisfies only NotIn and DoesNotExist."""
     for key, operator, values in requirements:
         label = labels.get(key)
@@ -128,14 +133,14 @@ def parse_int64(text: str) -> int | None:
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
-def canonical(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+def canonical(requirements: Iterable[SelectorRequirement]) -> tuple[SelectorRequirement, ...]:
     """Requirements in canonical order."""
     return tuple(sorted(set(requirements)))
 
 
 def selector_from_map(labels: Mapping[str, str]) -> Selector:
     """The selector of objects with all these labels. As upstream, their syntax is not checked."""
-    return Selector(canonical(Requirement(key, IN, (value,)) for key, value in labels.items()))
+    return Selector(canonical(SelectorRequirement(key, IN, (value,)) for key, value in labels.items()))
 
 
 def compile_label_selector(selector: LabelSelector | None) -> Selector:
@@ -145,7 +150,7 @@ def compile_label_selector(selector: LabelSelector | None) -> Selector:
     requirements = []
     for key, value in selector.match_labels.items():
         _raise_if(requirement_errors(key, IN, (value,)))
-        requirements.append(Requirement(key, IN, (value,)))
+        requirements.append(SelectorRequirement(key, IN, (value,)))
     for expression in selector.match_expressions:
         if expression.operator not in LABEL_OPERATORS:
             raise SelectorError(f"{quoted(expression.operator)} is not a valid label selector operator")
@@ -154,9 +159,9 @@ def compile_label_selector(selector: LabelSelector | None) -> Selector:
     return Selector(canonical(requirements))
 
 
-def requirement(key: str, operator: str, values: Iterable[str]) -> Requirement:
+def requirement(key: str, operator: str, values: Iterable[str]) -> SelectorRequirement:
     """A requirement with its values in canonical order."""
-    return Requirement(key, operator, tuple(sorted(set(values))))
+    return SelectorRequirement(key, operator, tuple(sorted(set(values))))
 
 
 def requirement_errors(key: str, operator: str, values: tuple[str, ...], path: str = "") -> list[str]:

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from stowplan.api.selectors import GT, LT, Requirement, parse_int64
+from stowplan.api.selectors import GT, LT, SelectorRequirement, parse_int64
 from stowplan.framework import NodeInfo
 
 ABSENT = -1
@@ -122,7 +122,7 @@ class LabelColumn:
         """The id of a value, or -2 where no node has it."""
         return self._ids.get(text, _UNKNOWN)
 
-    def matching(self, requirement: Requirement, index: slice | NDArray[np.intp]) -> Bools:
+    def matching(self, requirement: SelectorRequirement, index: slice | NDArray[np.intp]) -> Bools:
         """Which nodes satisfy a requirement on this key. The answer must not be written to."""
         ids = self.array[index]
         operator, values = requirement.operator, requirement.values

@@ -17,7 +17,7 @@ from stowplan.api.node_selectors import (
     compile_node_selector,
     field_matches,
 )
-from stowplan.api.selectors import DOES_NOT_EXIST, IN, NOT_IN, Requirement, Selector, selector_from_map
+from stowplan.api.selectors import DOES_NOT_EXIST, IN, NOT_IN, Selector, SelectorRequirement, selector_from_map
 from stowplan.cache.nodes import NodeTable
 from stowplan.framework import Mask, NodeInfo, PodTemplate, Slots
 
@@ -77,7 +77,7 @@ def match_term(nodes: NodeTable, term: CompiledTerm, index: Index) -> Mask:
     return mask
 
 
-def match_requirements(nodes: NodeTable, requirements: Iterable[Requirement], index: Index) -> Mask:
+def match_requirements(nodes: NodeTable, requirements: Iterable[SelectorRequirement], index: Index) -> Mask:
     """Which nodes carry labels that satisfy all requirements; ends at the first one that leaves no node.
 
     A key that no node has needs no column: the answer is the same for all nodes.
@@ -96,7 +96,7 @@ def match_requirements(nodes: NodeTable, requirements: Iterable[Requirement], in
     return _all(index) if mask is None else mask
 
 
-def _match_field(nodes: NodeTable, field: Requirement, index: Index) -> Mask:
+def _match_field(nodes: NodeTable, field: SelectorRequirement, index: Index) -> Mask:
     if field.key != NODE_NAME_FIELD:
         return np.full(_length(index), field_matches(field, node_name=""))
     slots = np.arange(index.start or 0, index.stop) if isinstance(index, slice) else index

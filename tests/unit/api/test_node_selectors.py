@@ -7,7 +7,7 @@ from stowplan.api import (
     NodeSelectorRequirement,
     NodeSelectorTerm,
     PreferredSchedulingTerm,
-    Requirement,
+    SelectorRequirement,
     compile_node_selector,
     compile_preferred_terms,
 )
@@ -127,8 +127,8 @@ def test_equal_meaning_is_equal_value() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert one.terms == (
-        CompiledTerm((Requirement("gpu", "Exists"),)),
-        CompiledTerm((Requirement("name", "NotIn", ("x", "y")), Requirement("zone", "In", ("a",)))),
+        CompiledTerm((SelectorRequirement("gpu", "Exists"),)),
+        CompiledTerm((SelectorRequirement("name", "NotIn", ("x", "y")), SelectorRequirement("zone", "In", ("a",)))),
     )
 
 

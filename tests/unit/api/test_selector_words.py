@@ -6,27 +6,27 @@ import pytest
 
 from stowplan import api
 from stowplan.api import selector_words
-from stowplan.api.selectors import EVERYTHING, NOTHING, Requirement, Selector
+from stowplan.api.selectors import EVERYTHING, NOTHING, Selector, SelectorRequirement
 
 
 @pytest.mark.parametrize(
     ("requirement", "words"),
     [
-        (Requirement("app", "In", ("web",)), "app=web"),
-        (Requirement("pool", "In", ("a", "b")), "pool in (a, b)"),
-        (Requirement("pool", "NotIn", ("a",)), "pool notin (a)"),
-        (Requirement("gpu", "Exists"), "gpu"),
-        (Requirement("gpu", "DoesNotExist"), "!gpu"),
-        (Requirement("cores", "Gt", ("4",)), "cores>4"),
-        (Requirement("cores", "Lt", ("4",)), "cores<4"),
+        (SelectorRequirement("app", "In", ("web",)), "app=web"),
+        (SelectorRequirement("pool", "In", ("a", "b")), "pool in (a, b)"),
+        (SelectorRequirement("pool", "NotIn", ("a",)), "pool notin (a)"),
+        (SelectorRequirement("gpu", "Exists"), "gpu"),
+        (SelectorRequirement("gpu", "DoesNotExist"), "!gpu"),
+        (SelectorRequirement("cores", "Gt", ("4",)), "cores>4"),
+        (SelectorRequirement("cores", "Lt", ("4",)), "cores<4"),
     ],
 )
-def test_a_requirement_is_written_as_kubectl_does(requirement: Requirement, words: str) -> None:
+def test_a_requirement_is_written_as_kubectl_does(requirement: SelectorRequirement, words: str) -> None:
     assert selector_words.requirement_in_words(requirement) == words
 
 
 def test_selectors_and_topologies() -> None:
-    both = Selector((Requirement("app", "In", ("web",)), Requirement("gpu", "Exists")))
+    both = Selector((SelectorRequirement("app", "In", ("web",)), SelectorRequirement("gpu", "Exists")))
     assert selector_words.selector_in_words(both) == "app=web,gpu"
     assert selector_words.selector_in_words(EVERYTHING) == "any label"
     assert selector_words.selector_in_words(NOTHING) == "no label"

@@ -9,9 +9,9 @@ from stowplan.api import (
     NOTHING,
     LabelSelector,
     LabelSelectorRequirement,
-    Requirement,
     Selector,
     SelectorError,
+    SelectorRequirement,
     codec,
     compile_label_selector,
     selector_from_map,
@@ -69,7 +69,7 @@ def test_operators(operator: str, values: tuple[str, ...], labels: dict[str, str
 )
 def test_comparisons(operator: str, bound: str, label: str | None, matches: bool) -> None:
     labels = {} if label is None else {"k": label}
-    assert requirements_match((Requirement("k", operator, (bound,)),), labels) is matches
+    assert requirements_match((SelectorRequirement("k", operator, (bound,)),), labels) is matches
 
 
 def test_all_requirements_must_hold() -> None:
@@ -92,7 +92,7 @@ def test_equal_meaning_is_equal_value() -> None:
     other = selector(expression("a", "In", "1"), expression("b", "In", "x", "y"))
     assert one == other
     assert hash(one) == hash(other)
-    assert one.requirements == (Requirement("a", "In", ("1",)), Requirement("b", "In", ("x", "y")))
+    assert one.requirements == (SelectorRequirement("a", "In", ("1",)), SelectorRequirement("b", "In", ("x", "y")))
     assert one != selector(expression("b", "NotIn", "x", "y"), a="1")
     assert EVERYTHING != NOTHING
 

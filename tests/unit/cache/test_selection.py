@@ -10,7 +10,7 @@ import pytest
 from tests.builders import Json, pod, typed
 
 from stowplan import api
-from stowplan.api.selectors import EVERYTHING, NOTHING, Requirement, Selector, selector_from_map
+from stowplan.api.selectors import EVERYTHING, NOTHING, Selector, SelectorRequirement, selector_from_map
 from stowplan.cache import Clause, Cluster, PodClass, PodSelector
 from stowplan.cache.selection import Terms, carried_terms, pod_terms
 from stowplan.framework import Pod
@@ -210,6 +210,6 @@ def test_selectors_that_are_gone_are_swept_out_of_a_class() -> None:
     world = cluster()
     pod_class = world.footprint(pod_of(world, "p", {"app": "a"}).template).pod_class
     for i in range(200):
-        absent = Selector((Requirement(f"k{i}", "DoesNotExist", ()),))
+        absent = Selector((SelectorRequirement(f"k{i}", "DoesNotExist", ()),))
         world.counts_for(selecting(absent))
     assert len(pod_class.selectors) <= 32

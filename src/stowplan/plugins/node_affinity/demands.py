@@ -8,7 +8,7 @@ from stowplan import api
 from stowplan import framework as fwk
 from stowplan.api.node_selectors import field_matches, term_errors
 from stowplan.api.selector_words import requirement_in_words
-from stowplan.api.selectors import GT, IN, LT, Requirement, parse_int64, requirement, requirements_match
+from stowplan.api.selectors import GT, IN, LT, SelectorRequirement, parse_int64, requirement, requirements_match
 
 REQUIRED_PATH = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"
 SELECTOR_PATH = "/spec/nodeSelector"
@@ -17,7 +17,7 @@ SELECTOR_PATH = "/spec/nodeSelector"
 class NodeDemand(NamedTuple):
     """One requirement on labels or on the name of the node."""
 
-    requirement: Requirement
+    requirement: SelectorRequirement
     path: str
     """Its place in the pod; empty for the configuration's own."""
     is_field: bool = False
@@ -91,7 +91,7 @@ class NodeDemands(NamedTuple):
 def demands_of(spec: api.PodSpec) -> NodeDemands:
     """The demands of a pod."""
     selector = tuple(
-        NodeDemand(Requirement(key, IN, (value,)), f"{SELECTOR_PATH}/{escaped(key)}")
+        NodeDemand(SelectorRequirement(key, IN, (value,)), f"{SELECTOR_PATH}/{escaped(key)}")
         for key, value in spec.node_selector.items()
     )
     affinity = None if spec.affinity is None else spec.affinity.node_affinity

@@ -11,9 +11,9 @@ from stowplan import api
 from stowplan.api.quantity import value
 from stowplan.api.selectors import (
     IN,
-    Requirement,
     Selector,
     SelectorError,
+    SelectorRequirement,
     compile_label_selector,
     requirement,
     requirement_errors,
@@ -62,7 +62,7 @@ def size_limit(capacity: api.CSIStorageCapacity) -> int | None:
     return None if limit is None else value(limit)
 
 
-def _compile(terms: Iterable[api.TopologySelectorTerm]) -> list[tuple[Requirement, ...]]:
+def _compile(terms: Iterable[api.TopologySelectorTerm]) -> list[tuple[SelectorRequirement, ...]]:
     """Compile terms, one of which must match. Empty and malformed terms match no node."""
     compiled = []
     for term in terms:
