@@ -15,6 +15,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
+from math import inf
 from typing import Any, Protocol
 
 from stowplan import logs
@@ -115,6 +116,7 @@ class Reflector:
         """resourceVersion of the last change; empty while a list is due."""
         self._fresh = True
         """Whether no watch has succeeded since the last list."""
+        self._listed_at = -inf
         self._failures = 0
         """Consecutive watches that the server rejected."""
         self._unavailable = ""
@@ -167,6 +169,7 @@ class Reflector:
         self._streams = self._streaming = False
         self._deliver_vanished()
         self._version, self._fresh, self._failures = version, True, 0
+        self._listed_at = self._clock()
         self._failure_log.works("list")
         self._unavailable = ""
         self._sink.synced(self.kind)
@@ -282,7 +285,8 @@ class Reflector:
         if is_expired(error):
             log.info("Watch expired, listing again", resource=self.kind.resource, err=error.message)
             held, self._version, self._fresh = not self._fresh, "", True
-            return 0.0 if held else self._backoff.next()
+            # The time since the last list counts: after an outage, the next one is due at once.
+            return 0.0 if held else max(self._backoff.next() - (self._clock() - self._listed_at), 0.0)
         if error.status == 404 and not self._required:
             return self._on_missing()
         if error.status == 403:

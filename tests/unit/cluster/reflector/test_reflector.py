@@ -100,6 +100,12 @@ def test_a_server_that_forgets_at_once_is_not_asked_again_at_once() -> None:
     assert client.times == [0.0, 0.0, 0.8, 0.8, 2.4, 2.4]
 
 
+def test_after_an_outage_in_which_a_list_expired_the_next_one_is_due_at_once() -> None:
+    client, _ = play([listed(5), listed(6)], [CUT, CUT, CUT, GONE])
+    assert client.verbs == ["list", "watch", "watch", "watch", "watch", "list", "watch"]
+    assert client.times == [0.0, 0.0, 0.8, 2.4, 5.6, 6.4, 6.4]  # The list is due 6.4 s after the first one.
+
+
 def test_a_malformed_frame_is_told_and_the_watch_resumed(caplog: pytest.LogCaptureFixture) -> None:
     bad = frame("ADDED", pod("a", 6)) + b'{"type":"MODIFIED","object":{"kind":"Pod","meta\n'
     client, calls = play([listed(5)], [[bad], [frame("ADDED", pod("b", 7))]])
