@@ -15,7 +15,7 @@ from stowplan.cli.state import State
 from stowplan.cli.web_state import state_source
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation
 from stowplan.insight.slices import Slices
-from stowplan.insight.workloads import Workload, WorkloadReference
+from stowplan.insight.workloads import WorkloadName, WorkloadReference
 from stowplan.web.owner import unchanged
 from stowplan.web.report import ANSWER_PATH_SAFE, report
 from stowplan.web.source import StateSource
@@ -167,7 +167,7 @@ async def _add_group(source: StateSource, answers: dict[str, Any], group: Listed
         kind, _, name = rest.partition("/")
         if name:
             path = f"workload/{_escaped(namespace)}/{_escaped(kind)}/{_escaped(name)}"
-            answers[path] = await source.answers.workload(WorkloadReference(namespace, Workload(kind, name)))
+            answers[path] = await source.answers.workload(WorkloadReference(namespace, WorkloadName(kind, name)))
 
 
 async def _add_pod(source: StateSource, answers: dict[str, Any], key: str) -> None:

@@ -24,8 +24,8 @@ _KINDS = {
 """kubectl's names of kinds, without the plural s."""
 
 
-class Workload(NamedTuple):
-    """A controller of pods, or a pod group."""
+class WorkloadName(NamedTuple):
+    """Kind and name of a controller of pods, or of a pod group."""
 
     kind: str
     name: str
@@ -38,19 +38,19 @@ class WorkloadReference(NamedTuple):
     """A workload in a namespace."""
 
     namespace: str
-    workload: Workload
+    workload: WorkloadName
 
 
-def workload_of(pod: Pod) -> Workload | None:
+def workload_of(pod: Pod) -> WorkloadName | None:
     """The pod's controller; for the ReplicaSet of a Deployment, the Deployment. Without a controller, the pod group."""
     owner = pod.template.controller
     if owner is None:
         group = group_name(pod)
-        return Workload(_POD_GROUP, group) if group else None
+        return WorkloadName(_POD_GROUP, group) if group else None
     suffix = f"-{pod.labels.get(_HASH_LABEL, '')}"
     if owner.kind == "ReplicaSet" and len(suffix) > 1 and owner.name.endswith(suffix):
-        return Workload("Deployment", owner.name.removesuffix(suffix))
-    return Workload(owner.kind, owner.name)
+        return WorkloadName("Deployment", owner.name.removesuffix(suffix))
+    return WorkloadName(owner.kind, owner.name)
 
 
 def belongs_to(pod: Pod, reference: WorkloadReference) -> bool:
@@ -71,4 +71,4 @@ def workload_reference(reference: str, namespace: str) -> WorkloadReference | No
     known = _KINDS.get(kind.lower().removesuffix("s") if kind.lower() not in _KINDS else kind.lower())
     if known is None and not kind[:1].isupper():
         return None
-    return WorkloadReference((space[0] if space else "") or namespace, Workload(known or kind, name))
+    return WorkloadReference((space[0] if space else "") or namespace, WorkloadName(known or kind, name))

@@ -15,7 +15,7 @@ from stowplan.api import codec
 from stowplan.errors import StowplanError
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
 from stowplan.insight.insight import TooLargeError
-from stowplan.insight.workloads import Workload, WorkloadReference
+from stowplan.insight.workloads import WorkloadName, WorkloadReference
 from stowplan.serving.pages import JSON, NO_SNIFFING, Page, PageRequest, Pages, status_page
 
 INSIGHT_PREFIX = "/insight/v1/"
@@ -69,7 +69,7 @@ def add_insight_pages(pages: Pages, source: InsightSource) -> None:
         names = _names(request.path)
         if len(names) != 4 or not all(names):
             return _bad("the path is /insight/v1/workload/NAMESPACE/KIND/NAME")
-        top, reference = _top(request), WorkloadReference(names[1], Workload(names[2], names[3]))
+        top, reference = _top(request), WorkloadReference(names[1], WorkloadName(names[2], names[3]))
         if top is None:
             return _bad(_BAD_TOP)
         return await _answered(request, lambda: source.workload(reference, top))

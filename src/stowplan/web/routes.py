@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import msgspec
 
 from stowplan.errors import StowplanError
-from stowplan.insight.workloads import Workload, WorkloadReference
+from stowplan.insight.workloads import WorkloadName, WorkloadReference
 from stowplan.serving.insight_pages import ANSWER_TIMEOUT_SECONDS, MAX_TOP, problem_page
 from stowplan.serving.pages import JSON, Page, PageRequest, Pages, status_page
 from stowplan.web.access import SECURITY_HEADERS
@@ -57,7 +57,7 @@ def add_data_pages(pages: Pages, source: StateSource, prefix: str = API_PREFIX) 
 
     async def workload(request: PageRequest, names: list[str]) -> Any:
         namespace, kind, name = _named(names, 3, "NAMESPACE/KIND/NAME")
-        return await source.answers.workload(WorkloadReference(namespace, Workload(kind, name)))
+        return await source.answers.workload(WorkloadReference(namespace, WorkloadName(kind, name)))
 
     async def pending(request: PageRequest, names: list[str]) -> Any:
         if not names:

@@ -9,7 +9,7 @@ from tests.builders.engine_host import Host
 from stowplan.framework.explanation import Explanation, PendingPods, PlacedExplanation, WhyNot
 from stowplan.insight.finding import NodeNotFoundError, PodNotFoundError
 from stowplan.insight.insight import TOO_LARGE, Insight, TooLargeError
-from stowplan.insight.workloads import Workload, WorkloadReference
+from stowplan.insight.workloads import WorkloadName, WorkloadReference
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.scheduler.answers import (
     ANSWER_SLICE_SECONDS,
@@ -250,7 +250,7 @@ def test_workloads() -> None:
         *(pod(f"db-{number}", requests={"cpu": "5"}, owner=OTHER) for number in range(3)),
         pod("db-3", "n", owner=OTHER),
     )
-    found = live.answer(live.insight.workload(WorkloadReference("default", Workload("StatefulSet", "db")), 2))
+    found = live.answer(live.insight.workload(WorkloadReference("default", WorkloadName("StatefulSet", "db")), 2))
     assert isinstance(found, PendingPods)
     assert (found.workload, found.pods, found.placed) == ("default/StatefulSet/db", 3, 1)
     (group,) = found.groups
@@ -259,7 +259,7 @@ def test_workloads() -> None:
     assert not group.explanation.proposals[0].pods
     assert found.as_of.source == "scheduler"
     with pytest.raises(PodNotFoundError, match="no pod belongs to Deployment/web in namespace default"):
-        live.answer(live.insight.workload(WorkloadReference("default", Workload("Deployment", "web")), 2))
+        live.answer(live.insight.workload(WorkloadReference("default", WorkloadName("Deployment", "web")), 2))
 
 
 def test_another_profile() -> None:
