@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from stowplan.config.flags.table import EARLIER, FLAGS, GROUPS, SHORT, Flag
+from stowplan.config.flags.table import EARLIER, FLAGS, GROUPS, SHORT, SchedulerFlag
 from stowplan.config.flags.values import BOOL, VERSION
 from stowplan.config.strict_decoding import suggestion
 from stowplan.errors import ConfigError
@@ -82,7 +82,7 @@ class CommandLine:
         return None
 
     @staticmethod
-    def _value(flag: Flag, others: Iterator[str], written: str) -> str:
+    def _value(flag: SchedulerFlag, others: Iterator[str], written: str) -> str:
         if flag.kind in (BOOL, VERSION):
             return "true"
         text = next(others, None)
@@ -90,7 +90,7 @@ class CommandLine:
             raise ConfigError(f"flag needs an argument: {written}")
         return text
 
-    def _set(self, flag: Flag, text: str) -> None:
+    def _set(self, flag: SchedulerFlag, text: str) -> None:
         try:
             value = flag.kind.read(text)
         except ValueError as error:
@@ -129,7 +129,7 @@ def usage() -> str:
     return "\n".join([*lines, EXAMPLES])
 
 
-def _described(flags: Sequence[Flag]) -> list[str]:
+def _described(flags: Sequence[SchedulerFlag]) -> list[str]:
     heads = [_head(flag) for flag in flags]
     width = max(map(len, heads))
     lines: list[str] = []
@@ -141,17 +141,17 @@ def _described(flags: Sequence[Flag]) -> list[str]:
     return lines
 
 
-def _text(flag: Flag) -> str:
+def _text(flag: SchedulerFlag) -> str:
     refused = f" Not supported: {flag.refused}." if flag.refused else ""
     note = f" (Here: {flag.note}.)" if flag.note else ""
     return f"{flag.help}{refused}{note}{_default(flag)}"
 
 
-def _head(flag: Flag) -> str:
+def _head(flag: SchedulerFlag) -> str:
     short = f"  -{flag.short}, " if flag.short else "      "
     return f"{short}--{flag.name} {flag.kind.name}".rstrip()
 
 
-def _default(flag: Flag) -> str:
+def _default(flag: SchedulerFlag) -> str:
     shown = flag.kind.show(flag.default)
     return "" if shown in ("", "[]", "false", "0") else f" (default {shown})"

@@ -1,8 +1,8 @@
 """Every flag of kube-scheduler v1.36, flags of earlier releases, and stowplan's own.
 
-A row made with `option` sets a field of `Options` and has the field's default; a row made with `Flag` sets no field
-and states its default. Flags of kube-scheduler have its help texts, in `kube_scheduler_help.txt`; `note` says what is
-different here. A flag without support is refused by name if its value is not the default.
+A row made with `option` sets a field of `Options` and has the field's default; a row made with `SchedulerFlag` sets no
+field and states its default. Flags of kube-scheduler have its help texts, in `kube_scheduler_help.txt`; `note` says
+what is different here. A flag without support is refused by name if its value is not the default.
 
 Upstream: cmd/kube-scheduler/app/options, k8s.io/apiserver/pkg/server/options, k8s.io/component-base
 """
@@ -51,8 +51,8 @@ _KLOG = "redirect standard error"
 _FILE = "a configuration file, --config"
 
 
-class Flag(NamedTuple):
-    """One flag."""
+class SchedulerFlag(NamedTuple):
+    """A flag of `stowplan scheduler`."""
 
     name: str
     kind: FlagType
@@ -85,15 +85,15 @@ def _kube_scheduler_help() -> dict[str, str]:
 _DEFAULTS = Options(config=default_configuration())
 
 
-def option(name: str, kind: FlagType, field: str, own_help: str = "", **rest: Any) -> Flag:
+def option(name: str, kind: FlagType, field: str, own_help: str = "", **rest: Any) -> SchedulerFlag:
     """A flag that sets a field of `Options`, with the field's default."""
     default = kind.from_option(attrgetter(field)(_DEFAULTS))
-    return Flag(name, kind, default, own_help, field=field, **rest)
+    return SchedulerFlag(name, kind, default, own_help, field=field, **rest)
 
 
-GROUPS: dict[str, tuple[Flag, ...]] = {
+GROUPS: dict[str, tuple[SchedulerFlag, ...]] = {
     "Misc": (
-        Flag("config", STRING, ""),
+        SchedulerFlag("config", STRING, ""),
         option("master", STRING, "master"),
         option("write-config-to", STRING, "write_config_to"),
         option(
@@ -163,9 +163,9 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
     "Secure serving": (
         option("bind-address", IP, "serving.address"),
         option("cert-dir", STRING, "serving.directory"),
-        Flag("disable-http2-serving", BOOL, False, note="HTTP/1.1 alone is served"),
-        Flag("http2-max-streams-per-connection", INT, 0, note="without effect: HTTP/1.1 alone is served"),
-        Flag("permit-address-sharing", BOOL, False, note="always true"),
+        SchedulerFlag("disable-http2-serving", BOOL, False, note="HTTP/1.1 alone is served"),
+        SchedulerFlag("http2-max-streams-per-connection", INT, 0, note="without effect: HTTP/1.1 alone is served"),
+        SchedulerFlag("permit-address-sharing", BOOL, False, note="always true"),
         option("permit-port-sharing", BOOL, "serving.share_port"),
         option("secure-port", INT, "serving.port"),
         option("tls-cert-file", STRING, "serving.certificate_file"),
@@ -175,10 +175,12 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "serving.cipher_suites",
             note="the default is OpenSSL's; the flag applies to TLS 1.2 and older",
         ),
-        Flag("tls-curve-preferences", INTS, (), refused="OpenSSL chooses the key exchange mechanism"),
+        SchedulerFlag("tls-curve-preferences", INTS, (), refused="OpenSSL chooses the key exchange mechanism"),
         option("tls-min-version", TLS_VERSION, "serving.minimum_tls"),
         option("tls-private-key-file", STRING, "serving.key_file"),
-        Flag("tls-sni-cert-key", CERTIFICATES, (), refused="one certificate is served; it may bear several names"),
+        SchedulerFlag(
+            "tls-sni-cert-key", CERTIFICATES, (), refused="one certificate is served; it may bear several names"
+        ),
     ),
     "Authentication": (
         option("authentication-kubeconfig", STRING, "access.authentication_kubeconfig"),
@@ -186,12 +188,12 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         option("authentication-token-webhook-cache-ttl", SECONDS, "access.token_ttl"),
         option("authentication-tolerate-lookup-failure", BOOL, "access.tolerate_lookup_failure"),
         option("client-ca-file", STRING, "access.client_ca_file"),
-        Flag("requestheader-allowed-names", LIST, (), refused=_PROXY),
-        Flag("requestheader-client-ca-file", STRING, "", refused=_PROXY),
-        Flag("requestheader-extra-headers-prefix", LIST, ("x-remote-extra-",), refused=_PROXY),
-        Flag("requestheader-group-headers", LIST, ("x-remote-group",), refused=_PROXY),
-        Flag("requestheader-uid-headers", LIST, (), refused=_PROXY),
-        Flag("requestheader-username-headers", LIST, ("x-remote-user",), refused=_PROXY),
+        SchedulerFlag("requestheader-allowed-names", LIST, (), refused=_PROXY),
+        SchedulerFlag("requestheader-client-ca-file", STRING, "", refused=_PROXY),
+        SchedulerFlag("requestheader-extra-headers-prefix", LIST, ("x-remote-extra-",), refused=_PROXY),
+        SchedulerFlag("requestheader-group-headers", LIST, ("x-remote-group",), refused=_PROXY),
+        SchedulerFlag("requestheader-uid-headers", LIST, (), refused=_PROXY),
+        SchedulerFlag("requestheader-username-headers", LIST, ("x-remote-user",), refused=_PROXY),
     ),
     "Authorization": (
         option("authorization-always-allow-paths", PATHS, "access.open_paths"),
@@ -231,13 +233,13 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         option("leader-elect-retry-period", DURATION, "config.leader_election.retry_period"),
     ),
     "Feature gate": (
-        Flag(
+        SchedulerFlag(
             "emulated-version",
             LIST,
             (),
             note="1.33 to 1.36; by default the API server's version, or the nearest of these",
         ),
-        Flag(
+        SchedulerFlag(
             "feature-gates",
             GATES,
             (),
@@ -245,29 +247,31 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             "DynamicResourceAllocation and those of pod groups: GenericWorkload, GangScheduling, "
             "TopologyAwareWorkloadScheduling, WorkloadAwarePreemption",
         ),
-        Flag("min-compatibility-version", LIST, ()),
+        SchedulerFlag("min-compatibility-version", LIST, ()),
     ),
     "Metrics": (
         option("allow-metric-labels", METRIC_LABELS, "metrics.allowed_labels"),
-        Flag("allow-metric-labels-manifest", STRING, ""),
+        SchedulerFlag("allow-metric-labels-manifest", STRING, ""),
         option("disabled-metrics", METRICS, "metrics.disabled"),
-        Flag("show-hidden-metrics-for-version", STRING, "", note="without effect: no metric is hidden"),
+        SchedulerFlag("show-hidden-metrics-for-version", STRING, "", note="without effect: no metric is hidden"),
     ),
     "Logs": (
-        Flag("log-flush-frequency", DURATION, Duration.of_seconds(5), note="without effect: lines are not buffered"),
-        Flag("log-json-info-buffer-size", QUANTITY, "0", refused=_STREAM),
+        SchedulerFlag(
+            "log-flush-frequency", DURATION, Duration.of_seconds(5), note="without effect: lines are not buffered"
+        ),
+        SchedulerFlag("log-json-info-buffer-size", QUANTITY, "0", refused=_STREAM),
         option("log-json-split-stream", BOOL, "logs.json_split_stream"),
-        Flag("log-text-info-buffer-size", QUANTITY, "0", refused=_STREAM),
+        SchedulerFlag("log-text-info-buffer-size", QUANTITY, "0", refused=_STREAM),
         option("log-text-split-stream", BOOL, "logs.text_split_stream"),
         option("logging-format", STRING, "logs.format"),
         option("v", LEVEL, "logs.verbosity", short="v"),
         option("vmodule", LEVELS, "logs.vmodule"),
     ),
     "Earlier releases'": (
-        Flag(
+        SchedulerFlag(
             "address", IP, "0.0.0.0", "The IP address on which to listen for the --port port.", instead="--bind-address"
         ),
-        Flag(
+        SchedulerFlag(
             "algorithm-provider",
             STRING,
             "",
@@ -276,8 +280,8 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             instead=_FILE,
             unless_file=True,
         ),
-        Flag("alsologtostderr", BOOL, False, "Log to standard error. Always so.", instead=_KLOG),
-        Flag(
+        SchedulerFlag("alsologtostderr", BOOL, False, "Log to standard error. Always so.", instead=_KLOG),
+        SchedulerFlag(
             "hard-pod-affinity-symmetric-weight",
             INT32,
             1,
@@ -301,10 +305,10 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             instead="--leader-elect-resource-namespace",
             unless_file=True,
         ),
-        Flag("log-dir", STRING, "", "The directory of log files.", refused=_STDERR, instead=_KLOG),
-        Flag("log-file", STRING, "", "The log file.", refused=_STDERR, instead=_KLOG),
-        Flag("logtostderr", BOOL, True, "Log to standard error. Always so.", instead=_KLOG),
-        Flag(
+        SchedulerFlag("log-dir", STRING, "", "The directory of log files.", refused=_STDERR, instead=_KLOG),
+        SchedulerFlag("log-file", STRING, "", "The log file.", refused=_STDERR, instead=_KLOG),
+        SchedulerFlag("logtostderr", BOOL, True, "Log to standard error. Always so.", instead=_KLOG),
+        SchedulerFlag(
             "policy-config-file",
             STRING,
             "",
@@ -312,7 +316,7 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             instead=_FILE,
             unless_file=True,
         ),
-        Flag(
+        SchedulerFlag(
             "policy-configmap",
             STRING,
             "",
@@ -320,7 +324,7 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             instead=_FILE,
             unless_file=True,
         ),
-        Flag(
+        SchedulerFlag(
             "policy-configmap-namespace",
             STRING,
             "kube-system",
@@ -328,14 +332,14 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             instead=_FILE,
             unless_file=True,
         ),
-        Flag(
+        SchedulerFlag(
             "port",
             INT,
             10251,
             "The port on which to serve /healthz and /metrics over plain HTTP. If 0, don't serve plain HTTP at all.",
             instead="--secure-port",
         ),
-        Flag(
+        SchedulerFlag(
             "scheduler-name",
             STRING,
             "default-scheduler",
@@ -343,14 +347,14 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             instead=_FILE,
             unless_file=True,
         ),
-        Flag(
+        SchedulerFlag(
             "stderrthreshold",
             STRING,
             "2",
             "The lowest severity that goes to standard error. Without effect: all lines do.",
             instead=_KLOG,
         ),
-        Flag(
+        SchedulerFlag(
             "use-legacy-policy-config",
             BOOL,
             False,
@@ -360,8 +364,8 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         ),
     ),
     "Global": (
-        Flag("help", BOOL, False, "help for stowplan scheduler", short="h"),
-        Flag("version", VERSION, "false"),
+        SchedulerFlag("help", BOOL, False, "help for stowplan scheduler", short="h"),
+        SchedulerFlag("version", VERSION, "false"),
     ),
 }
 
