@@ -48,7 +48,7 @@ class _RecordedPod:
         self.outcome = ""
 
 
-class Recording(TraceLoader):
+class RecordedPods(TraceLoader):
     """Loads a file that `stowplan record` wrote. Pods keep labels, requests, priority and all rules about nodes and
     other pods, but not their volumes, claims, groups and owners. Nodes are as they were when they were first seen."""
 

@@ -14,13 +14,13 @@ from stowplan.traces.batch_tasks import Alibaba2018, Azure2020, Google2019
 from stowplan.traces.job_lists import Helios, Philly, Swf
 from stowplan.traces.loader import TraceLoader
 from stowplan.traces.openb import Openb
-from stowplan.traces.recorded_pods import Recording
+from stowplan.traces.recorded_pods import RecordedPods
 from stowplan.traces.user_loaders import FORMS, is_class_name, load_class
 
 _HERE = Path()
 
 LOADERS: dict[str, type[TraceLoader]] = {
-    loader.name: loader for loader in (Openb, Alibaba2018, Google2019, Azure2020, Philly, Helios, Swf, Recording)
+    loader.name: loader for loader in (Openb, Alibaba2018, Google2019, Azure2020, Philly, Helios, Swf, RecordedPods)
 }
 
 
