@@ -15,6 +15,7 @@ from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtin
 from stowplan.config.releases import LATEST, Release
 from stowplan.evaluation.case import Case
 from stowplan.framework import Pod, PodGroupInfo
+from stowplan.framework.plugin import need_objects
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Decision, Factory, Profile, build_profiles, enable_everywhere
@@ -37,7 +38,7 @@ class World:
         release: Release = LATEST,
     ) -> None:
         factories: dict[str, Any] = dict(plugins or {})
-        keep = any(getattr(f, "needs_objects", False) for f in factories.values())
+        keep = need_objects(factories.values())
         self.cluster = Cluster(keep_objects=keep, release=release)
         self.nominator = Nominator()
         self.rng = random.Random(seed)

@@ -24,6 +24,7 @@ from stowplan.config.releases import LATEST, Release
 from stowplan.errors import InputError
 from stowplan.extender.client import HttpExtender, build_extenders
 from stowplan.framework.explanation import AsOf
+from stowplan.framework.plugin import need_objects
 from stowplan.insight.insight import Insight
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
@@ -178,7 +179,7 @@ class _Loader:
 
     def load(self, extenders: tuple[HttpExtender, ...], runner: asyncio.Runner) -> State:
         source, recorder = self._source, RunRecorder(self._options.examine, self._options.timeline)
-        keep = bool(extenders) or any(getattr(each, "needs_objects", False) for each in self._plugins.values())
+        keep = bool(extenders) or need_objects(self._plugins.values())
         found = self._live(keep)
         self._progress.start("reading manifests")
         given = read_input(

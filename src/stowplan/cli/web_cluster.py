@@ -14,6 +14,7 @@ from stowplan.config import KubeSchedulerConfiguration
 from stowplan.engine import Engine
 from stowplan.framework import Pod
 from stowplan.framework.explanation import Explanation
+from stowplan.framework.plugin import need_objects
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory
 from stowplan.scheduler.cluster_watch import ClusterWatch
@@ -28,7 +29,7 @@ class WatchedCluster:
     def __init__(
         self, connection: Connection, config: KubeSchedulerConfiguration, plugins: Mapping[str, Factory]
     ) -> None:
-        keep = any(getattr(each, "needs_objects", False) for each in plugins.values())
+        keep = need_objects(plugins.values())
         watch = self._watch = ClusterWatch(connection, config, {**REGISTRY, **plugins}, keep_objects=keep)
         live = LiveInsight(watch.insight, watch.engine, watch.answers, lambda: watch.ready)
         since = _since(watch.engine)

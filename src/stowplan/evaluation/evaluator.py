@@ -30,6 +30,7 @@ from stowplan.evaluation.group_evaluation import (
 )
 from stowplan.evaluation.verdict import verdict_of
 from stowplan.framework import DecisionRecord, Pod
+from stowplan.framework.plugin import need_objects
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Factory, Profile, build_profiles, enable_everywhere
@@ -70,7 +71,7 @@ class Evaluator:
             self._release, self._read_config = config.release, config.for_release
         else:
             self._read_config = cache(config or default_configuration)
-        self._needs_objects = any(getattr(factory, "needs_objects", False) for factory in self._plugins.values())
+        self._needs_objects = need_objects(self._plugins.values())
         self._on_bug = on_bug
         self.failures = 0
         """Cases without a verdict so far."""

@@ -263,3 +263,9 @@ def is_set_beside(cls: type, attribute: str, *methods: str) -> bool:
         if not vars(each).keys().isdisjoint(methods):
             break
     return False
+
+
+def need_objects(factories: Iterable[object]) -> bool:
+    """Whether one of the plugins reads whole API objects. Factories are classes, or functions that may have the
+    attribute `needs_objects` of a class."""
+    return any(getattr(factory, "needs_objects", False) for factory in factories)

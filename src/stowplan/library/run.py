@@ -14,6 +14,7 @@ from stowplan.extender.client import build_extenders
 from stowplan.framework import Explanation, QueuedPodInfo, Status
 from stowplan.framework.decision_record import Record
 from stowplan.framework.explanation import AsOf, PendingPods, PlacedExplanation, WhyNot
+from stowplan.framework.plugin import need_objects
 from stowplan.insight.insight import Insight
 from stowplan.insight.slices import Slices
 from stowplan.insight.slices import run as run_slices
@@ -238,7 +239,7 @@ def start_run(
     recorder = _AttemptRecorder()
     with asyncio.Runner() as runner:
         extenders = build_extenders(settings.config.extenders)
-        keep = bool(extenders) or any(getattr(each, "needs_objects", False) for each in settings.plugins.values())
+        keep = bool(extenders) or need_objects(settings.plugins.values())
         simulation = Simulation(
             with_group_gates(settings.config, (item for item, _ in given.objects)),
             {**REGISTRY, **settings.plugins},

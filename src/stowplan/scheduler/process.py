@@ -22,6 +22,7 @@ from stowplan.config.options import Options
 from stowplan.config.releases import LATEST, Release
 from stowplan.errors import ConfigError, StowplanError
 from stowplan.extender.client import HttpExtender, build_extenders
+from stowplan.framework.plugin import need_objects
 from stowplan.observe.extender_metrics import ExtenderMetrics
 from stowplan.plugins.registry import REGISTRY
 from stowplan.runtime import Factory, enable_everywhere
@@ -71,7 +72,7 @@ def run(
         options=options,
         registry={**REGISTRY, **plugins},
         connection=load_connection(options.config.client_connection.kubeconfig, options.master),
-        keep_objects=any(getattr(factory, "needs_objects", False) for factory in plugins.values()),
+        keep_objects=need_objects(plugins.values()),
         extenders=extenders,
     )
     raise_open_files_limit()

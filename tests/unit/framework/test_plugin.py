@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from stowplan.framework import ALL_EVENTS, CycleState, Plugin, PostFilterResult, Status, implements
+from stowplan.framework.plugin import need_objects
 
 POINTS = ("pre_filter", "filter", "filter_nodes", "score", "reserve", "bind", "less")
 
@@ -70,3 +71,19 @@ def test_victims_are_left_as_they_are() -> None:
 
 def test_post_filter_result() -> None:
     assert PostFilterResult("n").nominated_node_name == "n"
+
+
+class ReadsObjects(Plugin):
+    needs_objects = True
+
+
+def by_function(args: Any, handle: Any) -> Plugin:
+    return ReadsObjects(args, handle)
+
+
+def test_whole_objects_are_kept_for_plugins_that_read_them() -> None:
+    assert not need_objects([])
+    assert not need_objects([Base, by_function])
+    assert need_objects([Base, ReadsObjects])
+    by_function.needs_objects = True  # type: ignore[attr-defined]
+    assert need_objects([by_function])

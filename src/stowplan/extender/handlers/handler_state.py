@@ -22,6 +22,7 @@ from stowplan.extender.wire.node_lists import Known, RawNode
 from stowplan.extender.wire.server_replies import PriorityLines, write_bind_result
 from stowplan.extender.wire.server_requests import FilterRequest, PreemptRequest
 from stowplan.framework import Pod, Slots, Status
+from stowplan.framework.plugin import need_objects
 
 log = logs.get(__name__)
 
@@ -108,7 +109,7 @@ class HandlerState:
         """By verb, for failure policy "cached"."""
         self.priority_lines = PriorityLines(lower_case=policy.lower_case_replies)
         self._members = members
-        self._keep_objects = any(getattr(member.factory, "needs_objects", False) for member in members)
+        self._keep_objects = need_objects(member.factory for member in members)
         cluster = Cluster(keep_objects=self._keep_objects) if cluster_cache is None else cluster_cache.cluster
         self.plugins = ClusterPlugins(members, cluster)
         self._dry_run_plugins: ClusterPlugins | None = None
