@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from tests.builders import Json
@@ -15,6 +16,16 @@ from stowplan.evaluation.case import Case, read_case
 
 _FOLDER = Path(__file__).parent
 CATEGORIES = tuple(sorted(path.name.removesuffix(".jsonl.gz") for path in _FOLDER.glob("*.jsonl.gz")))
+
+
+class HasId(Protocol):
+    """A recorded case."""
+
+    @property
+    def id(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=HasId)
 
 
 class Recorded(msgspec.Struct):
@@ -95,6 +106,13 @@ def _facts(verdict: Json) -> Iterator[tuple[str, object]]:
 def _rejection(rejection: Mapping[str, Any], in_order: bool) -> tuple[str, str, list[str]]:
     reasons = list(rejection.get("reasons") or ())
     return rejection["code"], rejection.get("plugin", ""), reasons if in_order else sorted(reasons)
+
+
+def check_rows(rows: Sequence[Row], compare: Callable[[Row], list[str]]) -> None:
+    """Compare each row with its recorded verdict; fail with the differences."""
+    failures = {row.id: found for row in rows if (found := compare(row))}
+    gc.collect()
+    assert not failures, report(failures, len(rows))
 
 
 def report(failures: Mapping[str, list[str]], of: int) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 from tests.builders import World
-from tests.conformance.recorded import CATEGORIES, Recorded, differences, recorded, report
+from tests.conformance.recorded import CATEGORIES, Recorded, check_rows, differences, recorded
 
 from stowplan.evaluation.verdict import verdict_of
 from stowplan.framework import Explanation
 from stowplan.insight.explain import explain, run
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("without_cycle_collector")]
 
 NOT_IN_EXPLANATIONS = ("preemptionCandidates", "preemptionSelected")
 """The search of an explanation stops at enough candidates, as kube-scheduler's does; the recorded one does not."""
@@ -42,24 +40,9 @@ PASSING = frozenset(
 """Reasons that pass without a change of the pod or the node; a pod that never fits has another one."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _without_cycle_collector() -> Iterator[None]:
-    """Cases are put together and dropped by the thousand; looking for cycles among them doubles the time."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_explanations_agree_with_kube_scheduler(category: str) -> None:
-    failures = {}
-    rows = [row for row in recorded(category) if "preEnqueue" not in row.expect]
-    for row in rows:
-        found = contradictions(row)
-        if found:
-            failures[row.id] = found
-    gc.collect()
-    assert not failures, report(failures, len(rows))
+    check_rows([row for row in recorded(category) if "preEnqueue" not in row.expect], contradictions)
 
 
 def contradictions(row: Recorded) -> list[str]:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 from tests.builders import World
-from tests.conformance.recorded import CATEGORIES, Recorded, differences, recorded, report
+from tests.conformance.recorded import CATEGORIES, Recorded, check_rows, differences, recorded
 
 from stowplan.evaluation import Evaluator
 from stowplan.framework import Pod
 from stowplan.runtime import Decision
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("without_cycle_collector")]
 
 SAMPLED = {"large": 3}
 """Of these categories the fast path is shown every third case: loading them takes far longer than deciding."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_cycle_collector():
-    """Cases are put together and dropped by the thousand; looking for cycles among them doubles the time."""
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -31,26 +21,13 @@ def test_verdicts_are_those_of_kube_scheduler(category: str) -> None:
     evaluator = Evaluator()
     rows = recorded(category)
     assert len(rows) == 150
-    failures = {}
-    for row in rows:
-        found = differences(row.expect, evaluator.line(bytes(row.case)))
-        if found:
-            failures[row.id] = found
-    gc.collect()
-    assert not failures, report(failures, len(rows))
+    check_rows(rows, lambda row: differences(row.expect, evaluator.line(bytes(row.case))))
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_fast_path_chooses_a_best_node(category: str) -> None:
-    rows = recorded(category)[:: SAMPLED.get(category, 1)]
-    failures = {}
-    for row in rows:
-        if "preEnqueue" not in row.expect:
-            found = wrong_decisions(row)
-            if found:
-                failures[row.id] = found
-    gc.collect()
-    assert not failures, report(failures, len(rows))
+    rows = [row for row in recorded(category)[:: SAMPLED.get(category, 1)] if "preEnqueue" not in row.expect]
+    check_rows(rows, wrong_decisions)
 
 
 def wrong_decisions(row: Recorded) -> list[str]:

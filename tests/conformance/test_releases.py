@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-
 import pytest
-from tests.conformance.recorded import categories_of, differences, recorded, report
+from tests.conformance.recorded import categories_of, check_rows, differences, recorded
 from tests.conformance.test_recorded_verdicts import wrong_decisions
 
 from stowplan.config.releases import LATEST, RELEASES
 from stowplan.evaluation import Evaluator
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("without_cycle_collector")]
 
 EARLIER = [version for version in RELEASES if version != LATEST.version]
 RECORDED = [(version, category) for version in EARLIER for category in categories_of(version)]
@@ -20,14 +17,6 @@ SAMPLED = {"large": 4}
 """Of these categories every fourth case is compared: loading them takes far longer than deciding."""
 DECIDED_EVERY = 4
 """The fast path decides every fourth case; rules of releases that it depends on are in most of them."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_cycle_collector() -> Iterator[None]:
-    """Cases are put together and dropped by the thousand; looking for cycles among them doubles the time."""
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def test_every_earlier_release_is_recorded() -> None:
@@ -39,18 +28,10 @@ def test_every_earlier_release_is_recorded() -> None:
 def test_verdicts_are_those_of_the_release(version: str, category: str) -> None:
     evaluator = Evaluator()
     rows = recorded(category, version)[:: SAMPLED.get(category, 1)]
-    failures = {}
-    for row in rows:
-        found = differences(row.expect, evaluator.line(row.line))
-        if found:
-            failures[row.id] = found
-    gc.collect()
-    assert not failures, report(failures, len(rows))
+    check_rows(rows, lambda row: differences(row.expect, evaluator.line(row.line)))
 
 
 @pytest.mark.parametrize(("version", "category"), [pair for pair in RECORDED if pair[1] not in SAMPLED])
 def test_fast_path_chooses_a_best_node_of_the_release(version: str, category: str) -> None:
     rows = [row for row in recorded(category, version)[::DECIDED_EVERY] if "preEnqueue" not in row.expect]
-    failures = {row.id: found for row in rows if (found := wrong_decisions(row))}
-    gc.collect()
-    assert not failures, report(failures, len(rows))
+    check_rows(rows, wrong_decisions)

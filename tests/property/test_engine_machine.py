@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import os
 import random
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.property.engine_vocabulary import OBJECTS, PODS, SMALL
 from tests.property.engine_walk import STEPS, EngineWalk, Step
+from tests.property.failing_walks import problem, shortened
 
 EXAMPLES = int(os.environ.get("STOWPLAN_EXAMPLES", "50"))
 WALKS = 200 * EXAMPLES
@@ -47,41 +49,15 @@ def by_chance(rng: random.Random, length: int) -> list[Step]:
     return walk
 
 
-def problem(walked: list[Step], grace: float) -> str:
-    """What goes wrong on a walk; empty if nothing does."""
-    walk = EngineWalk(grace)
-    try:
-        for step in walked:
-            walk.take(step)
-        walk.come_to_rest()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "; ".join(walk.problems())
-
-
-def shortened(walked: list[Step], grace: float) -> list[Step]:
-    """Leave out steps for as long as something goes wrong."""
-    size = len(walked) // 2
-    while size:
-        start = 0
-        while start < len(walked):
-            without = walked[:start] + walked[start + size :]
-            if problem(without, grace):
-                walked = without
-            else:
-                start += size
-        size //= 2
-    return walked
-
-
 def judge(name: str, number: int, length: int) -> None:
     """Walk by chance; every other time pods that are deleted take their time to end."""
     walked = by_chance(random.Random(f"{name} {number}"), length)
     grace = 3.0 * (number % 2)
-    if problem(walked, grace):
-        short = shortened(walked, grace)
+    make = partial(EngineWalk, grace)
+    if problem(walked, make):
+        short = shortened(walked, make)
         told = "\n".join(map(repr, short))
-        pytest.fail(f"{name} {number}, grace {grace}:\n{told}\n{problem(short, grace)}", pytrace=False)
+        pytest.fail(f"{name} {number}, grace {grace}:\n{told}\n{problem(short, make)}", pytrace=False)
 
 
 @pytest.mark.slow
@@ -104,7 +80,7 @@ def test_long_walks() -> None:
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, max_size=60), st.sampled_from([0.0, 3.0]))
 def test_walks_by_hypothesis(walked: list[Step], grace: float) -> None:
-    assert problem([*START, *walked], grace) == ""
+    assert problem([*START, *walked], partial(EngineWalk, grace)) == ""
 
 
 START: list[Step] = [("put node", 0, 0), ("put node", 1, 1), ("tell", 0, 3)]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.property.engine_walk import Step
+from tests.property.failing_walks import problem, shortened
 from tests.property.group_walk import GATES, GROUP_STEPS, GroupWalk
 
 WALKS = 200 * int(os.environ.get("STOWPLAN_EXAMPLES", "50"))
@@ -41,41 +42,15 @@ def by_chance(rng: random.Random, length: int) -> list[Step]:
     return walk
 
 
-def problem(walked: list[Step], settings: WalkSettings) -> str:
-    """What goes wrong on a walk; empty if nothing does."""
-    walk = settings.walk()
-    try:
-        for step in walked:
-            walk.take(step)
-        walk.come_to_rest()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "; ".join(walk.problems())
-
-
-def shortened(walked: list[Step], settings: WalkSettings) -> list[Step]:
-    size = len(walked) // 2
-    while size:
-        start = 0
-        while start < len(walked):
-            without = walked[:start] + walked[start + size :]
-            if problem(without, settings):
-                walked = without
-            else:
-                start += size
-        size //= 2
-    return walked
-
-
 def judge(number: int) -> None:
     long = number // PARTS % 12 == 0
     walked = by_chance(random.Random(f"group walk {number}"), 24 if long else 10)
     settings = WalkSettings(3.0 * (number % 2), GATES[number // 2 % len(GATES)], number // 8 % 2 == 1, 1 if long else 8)
-    if problem(walked, settings):
+    if problem(walked, settings.walk):
         settings = settings._replace(check_every=1)
-        short = shortened(walked, settings)
+        short = shortened(walked, settings.walk)
         steps = "\n".join(map(repr, short))
-        pytest.fail(f"{number}, {settings}:\n{steps}\n{problem(short, settings)}", pytrace=False)
+        pytest.fail(f"{number}, {settings}:\n{steps}\n{problem(short, settings.walk)}", pytrace=False)
 
 
 @pytest.mark.slow

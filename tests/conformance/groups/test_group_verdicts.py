@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
-from tests.conformance.groups.recorded_groups import CATEGORIES, differences, recorded_groups
-from tests.conformance.recorded import report
+from tests.conformance.groups.recorded_groups import CATEGORIES, RecordedGroup, differences, recorded_groups
+from tests.conformance.recorded import check_rows
 
 from stowplan.evaluation import Evaluator
 from stowplan.evaluation.case import GroupCase, read_any_case
 
-pytestmark = pytest.mark.conformance
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _without_cycle_collector():
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("without_cycle_collector")]
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -26,13 +17,7 @@ def test_verdicts_are_those_of_kube_scheduler(category: str) -> None:
     evaluator = Evaluator()
     rows = recorded_groups(category)
     assert len(rows) == 60
-    failures = {}
-    for row in rows:
-        found = differences(row.expect, evaluator.line(bytes(row.case)))
-        if found:
-            failures[row.id] = found
-    gc.collect()
-    assert not failures, report(failures, len(rows))
+    check_rows(rows, lambda row: differences(row.expect, evaluator.line(bytes(row.case))))
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -40,15 +25,13 @@ def test_fixed_decisions_with_kept_answers_end_alike(category: str) -> None:
     """Every other case, without the mistakes of v1.36 and with the answers that a scheduler keeps."""
     evaluator = Evaluator(group_fixes=True)
     rows = [row for row in recorded_groups(category)[::2] if not row.traps]
-    failures = {}
-    for row in rows:
+
+    def found(row: RecordedGroup) -> list[str]:
         case = read_any_case(bytes(row.case))
         assert isinstance(case, GroupCase)
-        found = differences(row.expect, evaluator.group(case, afresh=False), end_only=True)
-        if found:
-            failures[row.id] = found
-    gc.collect()
-    assert not failures, report(failures, len(rows))
+        return differences(row.expect, evaluator.group(case, afresh=False), end_only=True)
+
+    check_rows(rows, found)
 
 
 def test_a_mistake_of_v136_can_be_left_out() -> None:
