@@ -1,6 +1,7 @@
 """What tests are built from: objects, clusters, plugins, an engine's host, clocks.
 
 - `objects`: JSON of nodes, pods and their parts; typed objects of any kind.
+- `manifests`: objects as users write them.
 - `world`: a cluster with profiles that decide about pods.
 - `plugin_rig`: one in-tree plugin over a cluster.
 - `engine_host`: an engine with an API server in memory.

@@ -8,28 +8,23 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.builders.manifests import WEB
 from tests.docs.page import ROOT
 
 from stowplan import Cluster
 
-OBJECTS = """
+NODES = """
 {kind: Node, metadata: {name: ant}, status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}}
 ---
 {kind: Node, metadata: {name: bee}, spec: {unschedulable: true}, status: {allocatable: {cpu: "2", pods: "10"}}}
 ---
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]}
----
+"""
+GATED = """
 kind: Pod
 metadata: {name: gated}
 spec: {schedulingGates: [{name: example.com/gate}], containers: [{name: main, image: main}]}
 """
+OBJECTS = f"{NODES}{WEB}---{GATED}"
 
 
 def test_answers_match_the_schema() -> None:

@@ -11,22 +11,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.builders.manifests import WEB
 
 from stowplan.cli.main import cli
 from stowplan.errors import StowplanError
 
-CLUSTER = """
-{kind: Node, metadata: {name: ant}, status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}}
----
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]}
-"""
+NODE = '{kind: Node, metadata: {name: ant}, status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}}'
+CLUSTER = f"{NODE}\n---{WEB}"
 EXTRA = '{"kind": "Pod", "metadata": {"name": "extra"}, "spec": {"containers": [{"name": "main", "image": "main"}]}}'
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.builders.manifests import pod_manifest
 
 from stowplan.cli.main import cli
 from stowplan.cli.state import RunOptions, StateOptions, open_state
@@ -19,18 +20,13 @@ NODE = {
 }
 
 
-def pod(name: str, cpu: str) -> dict[str, Any]:
-    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": {"containers": containers}}
-
-
 def write(path: Path, *documents: Any) -> str:
     path.write_text("\n---\n".join(map(json.dumps, documents)))
     return str(path)
 
 
 def test_manifests_are_simulated_until_nothing_changes(tmp_path: Path) -> None:
-    file = write(tmp_path / "m.yaml", NODE, pod("small", "1"), pod("large", "9"))
+    file = write(tmp_path / "m.yaml", NODE, pod_manifest("small", "1"), pod_manifest("large", "9"))
     with open_state(StateOptions((file,)), default_configuration(), {}, options=RunOptions(seed=1)) as state:
         assert state.insight.find("small").placed
         assert not state.insight.find("large").placed
@@ -41,7 +37,7 @@ def test_manifests_are_simulated_until_nothing_changes(tmp_path: Path) -> None:
 
 
 def test_manifests_are_overlays_of_the_base(tmp_path: Path) -> None:
-    base = write(tmp_path / "base.yaml", NODE, pod("large", "9"))
+    base = write(tmp_path / "base.yaml", NODE, pod_manifest("large", "9"))
     grown = write(tmp_path / "node.yaml", {**NODE, "status": {"allocatable": {"cpu": "16"}}})
     assert run("explain", "large", "--base", base).exit_code == 3
     assert run("explain", "large", "--base", base, "-f", grown).exit_code == 0

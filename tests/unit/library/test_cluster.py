@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.builders.manifests import WEB, pod_manifest
 
 import stowplan
 from stowplan import Cluster, api
@@ -20,21 +21,6 @@ NODES = """
 ---
 {kind: Node, metadata: {name: bee, labels: {zone: b}}, status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}}
 """
-WEB = """
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]}
-"""
-
-
-def pod(name: str, cpu: str = "1", **spec: object) -> dict[str, object]:
-    container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu}}}
-    return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container], **spec}}
 
 
 @pytest.fixture
@@ -52,7 +38,7 @@ def test_files_and_objects_give_the_same_run(cluster: Cluster, tmp_path: Path) -
 def test_objects_may_be_dicts_structs_texts_and_paths(tmp_path: Path) -> None:
     (tmp_path / "nodes.yaml").write_text(NODES)
     node = api.Node(metadata=api.ObjectMeta(name="cow"), status=api.NodeStatus(allocatable={"cpu": "8", "pods": "9"}))
-    mixed = Cluster.from_objects(tmp_path / "nodes.yaml", pod("big", "4"), node)
+    mixed = Cluster.from_objects(tmp_path / "nodes.yaml", pod_manifest("big", "4"), node)
     assert mixed.simulate().pod("big").node == "cow"
 
 
@@ -82,7 +68,7 @@ def test_a_cluster_under_the_rules_of_another_release(cluster: Cluster) -> None:
             "spec": {"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]},
             "status": {"allocatable": {"cpu": "2", "pods": "9"}},
         },
-        pod("p"),
+        pod_manifest("p"),
     )
     texts = []
     for version in ("1.33", "1.34"):
@@ -102,7 +88,7 @@ def test_changes_return_new_clusters(cluster: Cluster) -> None:
     assert len(cluster.without("deploy/web").objects) == 2
     assert cluster.scale("Deployment/web", 5).simulate().summary.pending == 1
     assert cluster.scale("default/Deployment/web", 0).simulate().summary.placed == 0
-    assert cluster.apply(pod("other")).simulate().pod("other").node
+    assert cluster.apply(pod_manifest("other")).simulate().pod("other").node
     assert cluster.simulate().report == before
     assert len(cluster.nodes) == 2
 
@@ -116,7 +102,7 @@ def test_objects_of_a_reference_must_exist(cluster: Cluster) -> None:
         with pytest.raises(UnknownObjectError, match="no such object"):
             change()
     with pytest.raises(InputError, match=r"has no spec.replicas"):
-        cluster.apply(pod("p")).scale("Pod/p", 2)
+        cluster.apply(pod_manifest("p")).scale("Pod/p", 2)
 
 
 def test_added_nodes_are_named_and_labelled(cluster: Cluster) -> None:
@@ -157,11 +143,11 @@ def test_what_if(cluster: Cluster) -> None:
     assert repr(more) == f"<WhatIfAnswer: {more.sentence}>"
     assert str(more).startswith(more.sentence)
     assert cluster.what_if(scale={"Deployment/web": 5}).after.pending == 1
-    assert cluster.what_if(apply=pod("one")).after.placed == 4
+    assert cluster.what_if(apply=pod_manifest("one")).after.placed == 4
     assert cluster.what_if(drain=["zone=a"], delete="Deployment/web").after.placed == 0
     assert cluster.what_if(requests={"Deployment/web": {"cpu": "2"}}).after.pending == 1
     assert cluster.what_if(taint={"bee": "gpu:NoExecute"}).after.pending == 1
-    assert msgspec.json.encode(cluster.what_if(apply=[pod("one")], weights={"NodeResourcesFit": 3}))
+    assert msgspec.json.encode(cluster.what_if(apply=[pod_manifest("one")], weights={"NodeResourcesFit": 3}))
     assert cluster.simulate().summary.placed == 3
 
 
@@ -169,7 +155,7 @@ def test_how_many_fit(cluster: Cluster) -> None:
     fit = cluster.what_if(fit="Deployment/web").fit
     assert fit is not None
     assert fit.replicas == 1
-    small = cluster.what_if(fit=pod("small", "500m")).fit
+    small = cluster.what_if(fit=pod_manifest("small", "500m")).fit
     assert small is not None
     assert small.replicas == 2
     (enough,) = cluster.scale("Deployment/web", 9).what_if(enough="ant").enough

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from tests.builders.manifests import pod_manifest
 
 from stowplan import (
     Action,
@@ -27,12 +26,6 @@ from stowplan.errors import PluginError
 NODE = {"kind": "Node", "metadata": {"name": "ant"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}}
 
 
-def pod(name: str, *, cpu: str = "1", priority: int = 0, **labels: str) -> dict[str, Any]:
-    container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu}}}
-    spec = {"containers": [container], "priority": priority}
-    return {"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
-
-
 class Pairs(Plugin):
     """Binds pods in pairs: the first of a pair waits at Permit for the second."""
 
@@ -50,12 +43,16 @@ class Pairs(Plugin):
 
 
 def test_permit_binds_pairs() -> None:
-    run = Cluster.from_objects(NODE, pod("a", pair="x"), pod("b", pair="x")).simulate(plugins=[Pairs])
+    run = Cluster.from_objects(
+        NODE, pod_manifest("a", labels={"pair": "x"}), pod_manifest("b", labels={"pair": "x"})
+    ).simulate(plugins=[Pairs])
     assert [each.node for each in run.pods] == ["ant", "ant"]
 
 
 def test_a_wait_at_permit_ends_in_simulated_time() -> None:
-    run = Cluster.from_objects(NODE, pod("a", pair="x"), pod("other")).simulate(plugins=[Pairs])
+    run = Cluster.from_objects(NODE, pod_manifest("a", labels={"pair": "x"}), pod_manifest("other")).simulate(
+        plugins=[Pairs]
+    )
     assert run.pod("other").node == "ant"
     assert run.pod("a").node == ""
     waited = [attempt for attempt in run.attempts if attempt.pod == "default/a"]
@@ -79,7 +76,7 @@ class Licence(Plugin):
 
 
 def test_rejections_and_the_queue() -> None:
-    cluster = Cluster.from_objects(NODE, pod("a", licence="1"))
+    cluster = Cluster.from_objects(NODE, pod_manifest("a", labels={"licence": "1"}))
     run = cluster.simulate(plugins=[Licence])
     assert run.queue["unschedulable"] == ("default/a",)
     assert run.pending[0].message.startswith("0/1 nodes are available: 1 node(s) had no licence.")
@@ -98,15 +95,17 @@ class Gate(Plugin):
 
 
 def test_pre_enqueue_gates_pods() -> None:
-    run = Cluster.from_objects(NODE, pod("a", hold="1"), pod("b")).simulate(plugins=[Gate])
+    run = Cluster.from_objects(NODE, pod_manifest("a", labels={"hold": "1"}), pod_manifest("b")).simulate(
+        plugins=[Gate]
+    )
     assert run.queue["gated"] == ("default/a",)
     assert run.pod("a").attempts == 0
     assert run.pod("b").node == "ant"
 
 
 def test_preemption_evicts_and_nominates() -> None:
-    before = Cluster.from_objects(NODE, pod("small", cpu="3")).simulate()
-    run = before.cluster.apply(pod("urgent", cpu="2", priority=100)).simulate()
+    before = Cluster.from_objects(NODE, pod_manifest("small", cpu="3")).simulate()
+    run = before.cluster.apply(pod_manifest("urgent", cpu="2", priority=100)).simulate()
     assert [(each.preemptor, each.victim) for each in run.preemptions] == [("default/urgent", "default/small")]
     first, *_, last = [attempt for attempt in run.attempts if attempt.pod == "default/urgent"]
     assert (first.node, first.nominated) == ("", "ant")
@@ -132,8 +131,8 @@ class AloneForever(Alone):
 
 @pytest.mark.parametrize(("plugin", "evicted"), [(Alone, ["default/small"]), (AloneForever, [])])
 def test_evictions_resolve_a_plugins_rejection_unless_it_is_for_ever(plugin: type[Plugin], evicted: list[str]) -> None:
-    before = Cluster.from_objects(NODE, pod("small")).simulate()
-    run = before.cluster.apply(pod("urgent", priority=100, alone="1")).simulate(plugins=[plugin])
+    before = Cluster.from_objects(NODE, pod_manifest("small")).simulate()
+    run = before.cluster.apply(pod_manifest("urgent", priority=100, labels={"alone": "1"})).simulate(plugins=[plugin])
     assert [each.victim for each in run.preemptions] == evicted
     assert bool(run.pod("urgent").node) is bool(evicted)
 

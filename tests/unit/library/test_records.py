@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
+from tests.builders.manifests import pod_manifest
 
 from stowplan import Cluster, Records
 from stowplan.framework.decision_record import Record
@@ -14,11 +14,6 @@ from stowplan.library import MissingPackageError
 from stowplan.library.answer_html import answer_page
 
 NODE = {"kind": "Node", "metadata": {"name": "ant"}, "status": {"allocatable": {"cpu": "1", "pods": "10"}}}
-
-
-def pod(name: str, cpu: str) -> dict[str, Any]:
-    container = {"name": "main", "image": "main", "resources": {"requests": {"cpu": cpu}}}
-    return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
 
 
 class Row(Record, frozen=True):
@@ -77,7 +72,7 @@ def test_conversions_pass_rows_with_the_same_columns(monkeypatch: pytest.MonkeyP
 
 
 def test_clusters_runs_and_differences_are_shown() -> None:
-    cluster = Cluster.from_objects(NODE, pod("a", "1"), pod("b", "1"))
+    cluster = Cluster.from_objects(NODE, pod_manifest("a", "1"), pod_manifest("b", "1"))
     run = cluster.simulate()
     assert "<td>nodes</td>" in cluster._repr_html_()
     assert "Insufficient cpu" in run._repr_html_()
@@ -89,7 +84,7 @@ def test_clusters_runs_and_differences_are_shown() -> None:
 
 def test_pages_stand_alone() -> None:
     """No external resources, no scripts, light and dark."""
-    cluster = Cluster.from_objects(NODE, pod("a", "1"), pod("b", "1"))
+    cluster = Cluster.from_objects(NODE, pod_manifest("a", "1"), pod_manifest("b", "1"))
     waiting = cluster.simulate().pending[0].pods[0]
     placed = next(each.pod for each in cluster.simulate().pods if each.node)
     for answer in (
