@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stowplan.errors import InputError
 from stowplan.simulator.streams import RandomStream
 from stowplan.study.expectation_checks import percent_of
-from stowplan.study.metrics import better_sign
+from stowplan.study.metrics import UTILISATIONS, better_sign
 from stowplan.study.result import RunResult
 
 RESAMPLES = 2000
@@ -25,8 +25,8 @@ ROUNDING = 1e-9
 """Share of a value below which a difference counts as 0."""
 CONFIDENCE = 0.95
 HEADLINES = (
-    "jct.mean", "jct.p95", "slowdown.mean", "wait.mean", "wait.p95", "makespan", "throughput", "utilisation.cpu",
-    "utilisation.memory", "utilisation.nvidia.com/gpu", "fragmentation.largest.cpu", "imbalance.cpu", "nodes", "cost",
+    "jct.mean", "jct.p95", "slowdown.mean", "wait.mean", "wait.p95", "makespan", "throughput", *UTILISATIONS,
+    "fragmentation.largest.cpu", "imbalance.cpu", "nodes", "cost",
     "preemptions", "evictions", "lost.cpu", "fairness.jain", "pods.pending", "unfinished",
 )  # fmt: skip
 

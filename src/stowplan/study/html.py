@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from stowplan.study.metrics import UTILISATIONS
 from stowplan.study.result import RunResult
 from stowplan.study.svg import ChartLine, chart, distribution
 from stowplan.study.texts import expectation_lines, group_rows, headline, summary_rows
@@ -24,8 +25,7 @@ svg .title { font-size: 13px; font-weight: 650; fill: light-dark(#10161f, #eef2f
 svg .grid { stroke: light-dark(#e2e7ec, #1b232d); } .better { color: light-dark(#0f6a3a, #62d995); }
 .worse { color: light-dark(#b93a21, #ff8a70); } .note { color: light-dark(#546070, #9aa6b4); }
 """
-_SERIES = ("pending", "running", "nodes", "utilisation.cpu", "utilisation.memory", "utilisation.nvidia.com/gpu",
-           "fragmentation.largest.cpu", "imbalance.cpu")  # fmt: skip
+_SERIES = ("pending", "running", "nodes", *UTILISATIONS, "fragmentation.largest.cpu", "imbalance.cpu")  # fmt: skip
 
 
 def page(title: str, body: str) -> str:

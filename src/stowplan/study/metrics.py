@@ -32,9 +32,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from stowplan.config.args.fractional_gpu import GPU_SHARE_RESOURCES
 from stowplan.study.grouped_rows import GroupedRows
 from stowplan.study.load_metrics import LOADS, allocations, finish_times
 from stowplan.study.metric_value import PERCENTILES, MetricValue
+from stowplan.study.pod_requests import WHOLE_GPUS
 from stowplan.study.recording import RunRecording
 from stowplan.study.row_metrics import goodput, job_metrics, pod_metrics
 
@@ -51,7 +53,8 @@ _OF_RUNS = (
 )  # fmt: skip
 _ENDS = ("mean", *(f"p{percent}" for percent in PERCENTILES), "max")
 _OF_SPREADS = tuple(f"{name}.{end}" for name in _SPREADS for end in _ENDS)
-SAMPLED_RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
+SAMPLED_RESOURCES = ("cpu", "memory", *WHOLE_GPUS, *GPU_SHARE_RESOURCES)
+"""Resources with values over time and with headlines, if some node has them."""
 _BY_RESOURCE = {
     **dict.fromkeys(
         ("imbalance", "fragmentation.largest", "fragmentation.fgd", "fragmentation.stranded"), SAMPLED_RESOURCES
@@ -61,6 +64,7 @@ _BY_RESOURCE = {
 }
 UTILISATION = "utilisation."
 """Followed by a resource of the nodes."""
+UTILISATIONS = tuple(UTILISATION + resource for resource in SAMPLED_RESOURCES)
 METRICS_OVER_TIME = f"{', '.join(_OF_MOMENTS)} and {UTILISATION}<resource>"
 _QUALIFIERS = {
     **dict.fromkeys((*_OF_ROWS, *_OF_SPREADS), ("where",)),

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 from stowplan import api
 from stowplan.cache.requests import scheduling_requests
+from stowplan.config.args.fractional_gpu import GPU_SHARE_RESOURCES
 from stowplan.study.integrals import TimedQuantity, TimeIntegrals
 
 REQUEST_COLUMNS = ("request_cpu_m", "request_memory", "request_gpu_m")
 WHOLE_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
-GPU_RESOURCES = (*WHOLE_GPUS, "alibabacloud.com/gpu-milli")
+GPU_RESOURCES = (*WHOLE_GPUS, GPU_SHARE_RESOURCES[0])
+"""Resources that are GPUs or thousandths of one."""
 _MAX_CACHED_REQUESTS = 4096
 
 

@@ -8,12 +8,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from stowplan.simulator.scenario.quantities import time_text
 from stowplan.study.metric_value import MetricValue
+from stowplan.study.metrics import UTILISATIONS
 from stowplan.study.result import RunResult
 
 _HEADLINES = (
     "jobs", "unfinished", "jct.mean", "jct.p95", "slowdown.mean", "makespan", "throughput", "pods.pending", "wait.mean",
     "wait.p50", "wait.p95", "wait.p99", "wait.max", "pending", "pending.max", "running", "nodes", "nodes.max",
-    "nodes.used", "cost", "utilisation.cpu", "utilisation.memory", "utilisation.nvidia.com/gpu", "imbalance.cpu",
+    "nodes.used", "cost", *UTILISATIONS, "imbalance.cpu",
     "preemptions", "evictions", "lost.cpu", "attempts", "fairness.jain",
 )  # fmt: skip
 _GROUP_COLUMNS = ("jobs", "unfinished", "wait.mean", "wait.p95", "jct.mean", "jct.p95", "preemptions", "evictions")

@@ -16,14 +16,16 @@ from stowplan.errors import ConfigError, InputError, StowplanError
 from stowplan.runtime.gc_tuning import GC_THRESHOLDS
 from stowplan.simulator.scenario import compile_scenario
 from stowplan.study import RunResult, RunSettings, run
+from stowplan.study.compare import compare_results
 from stowplan.study.expectation_checks import check_expectations
 from stowplan.study.files import load_summary, run_document
+from stowplan.study.html import result_page
 from stowplan.study.metric_value import percentile
 from stowplan.study.metrics import known_metrics, qualifiers_of
 from stowplan.study.placement_metrics import RequestClasses
 from stowplan.study.run import LiveRun, sample_interval
 from stowplan.study.table import ResultTable
-from stowplan.study.texts import junit
+from stowplan.study.texts import junit, summary_rows
 
 POISSON: dict[str, Any] = {
     "name": "batch",
@@ -553,3 +555,22 @@ def test_every_metric_takes_exactly_its_qualifiers() -> None:
         for index, (metric, name, _) in enumerate(asked)
         if name not in qualifiers_of(metric)
     ]
+
+
+@pytest.mark.parametrize("resource", ["alibabacloud.com/gpu-milli", "aliyun.com/gpu-mem", "amd.com/gpu"])
+def test_shares_of_gpus_have_values_over_time_headlines_and_charts(resource: str) -> None:
+    asking = {"containers": [{"name": "main", "image": "app", "resources": {"limits": {resource: "250"}}}]}
+    given = {"name": "infer", "template": pod(), "arrivals": {"at": [0, "30m"]}}
+    given["template"] = {**pod(), "spec": asking}
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110", resource: "1000"}
+    nodes = {"pools": [pool(), {"name": "gpus", "count": 1, "template": {"status": {"allocatable": allocatable}}}]}
+    result = run(load(given, nodes=nodes))
+    assert result.summary[f"utilisation.{resource}"] == pytest.approx(0.375)
+    assert result.series_of(f"utilisation.{resource}")[1][::40] == [0.25, 0.5]
+    assert {name.partition(f".{resource}")[0] for name in result.summary if name.endswith(resource)} == {
+        "utilisation", "imbalance", "fragmentation.fgd", "fragmentation.stranded", "fragmentation.largest",
+    }  # fmt: skip
+    assert (f"utilisation.{resource}", "0.375") in summary_rows(result, everything=False)
+    assert f'aria-label="utilisation.{resource}"' in result_page([result])
+    shown = compare_results({"a": [result], "b": [result]}, "a").metrics
+    assert f"utilisation.{resource}" in [each.metric for each in shown]

@@ -27,6 +27,8 @@ _DEFAULTS = {
         "assume_time_annotation": "ALIYUN_COM_GPU_MEM_ASSUME_TIME",
     },
 }
+GPU_SHARE_RESOURCES = tuple(names["resource"] for names in _DEFAULTS.values())
+"""Default names of the extended resources for shares of GPUs: thousandths, then memory."""
 
 
 class TargetPodArgs(Strict, frozen=True, kw_only=True):
