@@ -6,12 +6,13 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -260,7 +261,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])}
 
 
 def _kill_session(process: subprocess.Popen[bytes]) -> None:
@@ -643,6 +644,39 @@ def test_a_plot_without_a_folder_is_refused_before_the_first_run(tmp_path: Path)
     assert found.stderr == f"stowplan: {plot}: No such file or directory\n"
     assert not (tmp_path / "out").exists()
     assert CliRunner().invoke(cli, [*command, f"--plot={tmp_path / 'out' / 'p.svg'}"]).exit_code == 0
+
+
+HEARTBEATS_SCRIPT = """
+import time
+from stowplan.study.sweep import dask_executor
+
+if __name__ == "__main__":
+    import distributed.scheduler
+
+    distributed.scheduler.heartbeat_interval = lambda workers: 0.0005
+    with dask_executor(jobs=2) as executor:
+        for future in [executor.submit(time.sleep, 0.01) for _ in range(60)]:
+            future.result()
+"""
+
+
+@contextmanager
+def port_of_dask_in_use() -> Iterator[None]:
+    """Dask's port for its page."""
+    with socket.socket() as other:
+        with suppress(OSError):  # In use already.
+            other.bind(("127.0.0.1", 8787))
+            other.listen()
+        yield
+
+
+def test_a_local_dask_cluster_ends_in_silence_and_needs_no_port() -> None:
+    """Also if a heartbeat is under way at the end, and beside another cluster."""
+    pytest.importorskip("distributed")
+    with port_of_dask_in_use():
+        command = [sys.executable, "-c", HEARTBEATS_SCRIPT]
+        found = subprocess.run(command, capture_output=True, text=True, check=True, env=_environment(), timeout=60)
+    assert found.stderr == ""
 
 
 def test_workers_of_a_local_dask_cluster_print_nothing(tmp_path: Path) -> None:

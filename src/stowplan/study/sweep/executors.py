@@ -82,9 +82,9 @@ def _local_cluster(distributed: Any, jobs: int) -> Iterator[Any]:
     with process_executor(jobs) as processes:
         cluster = distributed.LocalCluster(
             n_workers=0,
-            dashboard_address=None,
             host="127.0.0.1",
             protocol="tcp://",
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             scheduler_sync_interval=3600,
             silence_logs=logging.ERROR,
         )
@@ -101,10 +101,16 @@ def _cancel_tasks(client: Any, worker: Future[None]) -> None:
         client.close()
 
 
+def _is_no_heartbeat(record: logging.LogRecord) -> bool:
+    """Whether a record is not about a heartbeat: now and then one is under way while the scheduler ends."""
+    return "during heartbeat" not in record.msg
+
+
 def _serve_dask(scheduler_address: str) -> None:
     """Serve a Dask scheduler as a worker until the scheduler ends."""
     distributed = _imported("distributed", "dask")
     logs.keep_errors_only("distributed")  # The worker itself sets only some of the loggers below it.
+    logging.getLogger("distributed.worker").addFilter(_is_no_heartbeat)
 
     async def serve() -> None:
         worker = distributed.Worker(
