@@ -25,7 +25,8 @@ _MAX_EXPONENT = 1000
 _MAX_LENGTH = 1000
 _CACHE_SIZE = 1 << 16
 
-_PATTERN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
+# Possessive, since digits may belong to the number or to the suffix: trying both is quadratic.
+_PATTERN = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
@@ -44,8 +45,8 @@ def parse(quantity: Quantity) -> Exact:
         return quantity * _NANO
     # The shortest text of a float is the number in the JSON.
     text = repr(quantity) if isinstance(quantity, float) else quantity.strip()
-    match = _PATTERN.fullmatch(text)
-    if not text or not match or len(text) > _MAX_LENGTH:
+    match = _PATTERN.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
+    if match is None:
         raise QuantityError(f"cannot parse quantity {_quoted(text)}: {_WRONG_FORMAT}")
     sign, whole, fraction, suffix = match.groups(default="")
     digits = int(whole + fraction or "0")

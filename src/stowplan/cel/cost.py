@@ -109,6 +109,11 @@ def charge_sort(tracker: CostTracker, keys: Sequence[Any]) -> None:
     tracker.work(units * len(keys).bit_length())
 
 
+def per_character(units: int, position: int = 0) -> Cost:
+    """Work in proportion to the length of an argument."""
+    return lambda args: units * size(args[position])
+
+
 def constant(_: Sequence[Any]) -> int:
     return 1
 

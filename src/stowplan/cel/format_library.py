@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import _lru_cache_wrapper
 from typing import Any
 
 from stowplan.api.names import label_key_errors, label_value_errors
-from stowplan.cel.cost import by_pattern
+from stowplan.cel.cost import by_pattern, per_character
 from stowplan.cel.library import Library
 from stowplan.cel.network_library import is_url
 from stowplan.cel.time_library import parse_timestamp
@@ -20,6 +21,8 @@ from stowplan.cel.values import NONE, CelError, Optional, register, size
 
 LIBRARY = Library()
 declare = LIBRARY.declare
+
+_MAX_KEPT_CHARACTERS = 1024
 
 Check = Callable[[str], Sequence[str]]
 
@@ -48,6 +51,11 @@ def _pattern(pattern: str, limit: int, message: str, *, prefix: bool = False) ->
     return check
 
 
+def _kept(check: _lru_cache_wrapper[tuple[str, ...]]) -> Check:
+    """A check whose results are cached, without the texts that are too long to be valid."""
+    return lambda text: check(text) if len(text) <= _MAX_KEPT_CHARACTERS else check.__wrapped__(text)
+
+
 def _test(valid: Callable[[str], Any], message: str) -> Check:
     def check(text: str) -> list[str]:
         try:
@@ -69,8 +77,8 @@ _1035 = "a DNS-1035 label must consist of lower case alphanumeric characters or 
 
 def _formats() -> dict[str, Format]:
     found = {
-        "qualifiedName": Format("QualifiedName", label_key_errors, 60),
-        "labelValue": Format("LabelValue", label_value_errors, 40),
+        "qualifiedName": Format("QualifiedName", _kept(label_key_errors), 60),
+        "labelValue": Format("LabelValue", _kept(label_value_errors), 40),
         "uri": Format("URI", _test(lambda text: is_url(text) or None, "invalid URI for request"), 1103),
         "uuid": Format("uuid", _test(_UUID.fullmatch, "does not match the UUID format"), 71),
         "byte": Format("byte", _test(_BASE64.fullmatch, "invalid base64"), 84),
@@ -109,7 +117,7 @@ def _validate_cost(args: Sequence[Any]) -> int:
     return by_pattern(size(args[1]), form.regex_size)
 
 
-declare("format::validate(string) -> optional(list(string))", _validate, _validate_cost)
+declare("format::validate(string) -> optional(list(string))", _validate, _validate_cost, work=per_character(8, 1))
 declare(
     "format.named(string) -> optional(format)",
     lambda name: Optional(True, _FORMATS[name]) if name in _FORMATS else NONE,

@@ -22,6 +22,7 @@ CLAUSE = re.compile(r"%(%|(?:\.(\d+))?([sdfebxXo]))")
 _DEFAULT_PRECISION = 6
 _MAX_PRECISION = 10_000_009
 _PRECISION_BITS = 0xFF
+_CLAUSE_WORK = 50
 _MAX_WORK_PER_VALUE = 32
 """Work of a number, a boolean, a duration or a timestamp."""
 _SUPERSCRIPTS = str.maketrans("+-0123456789", "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -39,6 +40,7 @@ def format_string(tracker: CostTracker, template: str, args: list[Any]) -> str:
                 raise CelError("unexpected end of string")
             raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{template[start + 1]}"')
         at = clause.end()
+        tracker.work(_CLAUSE_WORK)
         if clause.group(1) == "%":
             out.append("%")
             continue

@@ -166,6 +166,8 @@ def _direct(overload: Overload, args: list[Step]) -> Step:
         run.spend(cost(values))
         return function(*values)
 
+    if overload.work is not None:
+        return lambda run: overload.call(run, [arg(run) for arg in args])
     return metered if overload.metered else step
 
 

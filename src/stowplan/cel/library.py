@@ -33,11 +33,15 @@ class Overload:
     implementation: Implementation
     cost: Cost
     metered: bool
+    work: Cost | None
+    """Work of a call from its arguments, where the cost model charges less than the call takes."""
     params: frozenset[str]
 
     def call(self, tracker: CostTracker, values: Sequence[Any]) -> Any:
         """Charge the call and run it."""
         tracker.spend(self.cost(values))
+        if self.work is not None:
+            tracker.work(self.work(values))
         return self.implementation(tracker, *values) if self.metered else self.implementation(*values)
 
     def accepts(self, values: Sequence[Any]) -> bool:
@@ -55,17 +59,23 @@ class Library:
         self.functions: dict[str, list[Overload]] = {}
 
     def overload(
-        self, *signatures: str, cost: Cost = constant, metered: bool = False
+        self, *signatures: str, cost: Cost = constant, work: Cost | None = None, metered: bool = False
     ) -> Callable[[Implementation], Implementation]:
         def declare(implementation: Implementation) -> Implementation:
             for signature in signatures:
-                self.declare(signature, implementation, cost, metered=metered)
+                self.declare(signature, implementation, cost, work=work, metered=metered)
             return implementation
 
         return declare
 
     def declare(
-        self, signature: str, implementation: Implementation, cost: Cost = constant, *, metered: bool = False
+        self,
+        signature: str,
+        implementation: Implementation,
+        cost: Cost = constant,
+        *,
+        work: Cost | None = None,
+        metered: bool = False,
     ) -> None:
         match = _SIGNATURE.fullmatch(signature)
         assert match is not None, signature
@@ -74,8 +84,9 @@ class Library:
         if target:
             kinds.insert(0, parse_type(target))
         params = frozenset(p for kind in (*kinds, parse_type(result)) for p in _params(kind))
-        declared = Overload(tuple(kinds), parse_type(result), bool(target), implementation, cost, metered, params)
-        self.functions.setdefault(name, []).append(declared)
+        self.functions.setdefault(name, []).append(
+            Overload(tuple(kinds), parse_type(result), bool(target), implementation, cost, metered, work, params)
+        )
 
 
 def _split(args: str) -> list[str]:

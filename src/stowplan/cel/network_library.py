@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
-from stowplan.cel.cost import TEXT_ITEM_WORK, CostTracker, by_first, by_first_twice, constant
+from stowplan.cel.cost import TEXT_ITEM_WORK, CostTracker, by_first, by_first_twice, constant, per_character
 from stowplan.cel.library import Library
 from stowplan.cel.values import CelError, register
 
@@ -23,6 +23,10 @@ declare, overload = LIBRARY.declare, LIBRARY.overload
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+_ADDRESS_WORK, _URL_WORK = per_character(2), per_character(8)
+_UNESCAPE_WORK = 25
+"""Work of an escaped character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ register(CIDR, "net.CIDR")
 register(URL, "kubernetes.URL")
 
 
-@overload("ip(string) -> ip", cost=by_first)
+@overload("ip(string) -> ip", cost=by_first, work=_ADDRESS_WORK)
 def _ip(text: str) -> IP:
     try:
         address = ipaddress.ip_address(text)
@@ -68,7 +72,7 @@ def _ip(text: str) -> IP:
     return IP(address)
 
 
-@overload("cidr(string) -> cidr", cost=by_first)
+@overload("cidr(string) -> cidr", cost=by_first, work=_ADDRESS_WORK)
 def _cidr(text: str) -> CIDR:
     failed = "network address parse error during conversion from string"
     _, slash, bits = text.partition("/")
@@ -134,9 +138,11 @@ def _is_link_local_multicast(ip: IP) -> bool:
     return wide or ip.address in ipaddress.ip_network(text)
 
 
-declare("isIP(string) -> bool", _parses(_ip), by_first)
-declare("isCIDR(string) -> bool", _parses(_cidr), by_first)
-declare("ip.isCanonical(string) -> bool", lambda text: str(_ip(text).address) == text, by_first_twice)
+declare("isIP(string) -> bool", _parses(_ip), by_first, work=_ADDRESS_WORK)
+declare("isCIDR(string) -> bool", _parses(_cidr), by_first, work=_ADDRESS_WORK)
+declare(
+    "ip.isCanonical(string) -> bool", lambda text: str(_ip(text).address) == text, by_first_twice, work=_ADDRESS_WORK
+)
 declare("string(ip) -> string", lambda ip: str(ip.address))
 declare("string(cidr) -> string", lambda cidr: str(cidr.network))
 declare("ip::family() -> int", lambda ip: ip.address.version)
@@ -157,7 +163,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-@overload("url(string) -> url", cost=by_first)
+@overload("url(string) -> url", cost=by_first, work=_URL_WORK)
 def _url(text: str) -> URL:
     try:
         if not text or not (text.startswith("/") or _SCHEME.match(text)):
@@ -194,9 +200,10 @@ def _port(url: URL) -> str:
 
 @overload("url::getQuery() -> map(string, list(string))", metered=True)
 def _query(tracker: CostTracker, url: URL) -> dict[str, list[str]]:
-    tracker.work(4 * TEXT_ITEM_WORK * (url.parts.query.count("&") + 1))
+    query = url.parts.query
+    tracker.work(_UNESCAPE_WORK * len(query) + 4 * TEXT_ITEM_WORK * (query.count("&") + 1))
     out: dict[str, list[str]] = {}
-    for key, value in parse_qsl(url.parts.query, keep_blank_values=True):
+    for key, value in parse_qsl(query, keep_blank_values=True):
         out.setdefault(key, []).append(value)
     return out
 
@@ -208,9 +215,9 @@ def _escaped_path(url: URL) -> str:
 
 is_url = _parses(_url)
 
-declare("isURL(string) -> bool", is_url, constant)
+declare("isURL(string) -> bool", is_url, constant, work=_URL_WORK)
 declare("url::getScheme() -> string", lambda url: url.parts.scheme)
 declare("url::getHost() -> string", _host)
 declare("url::getHostname() -> string", _hostname)
 declare("url::getPort() -> string", _port)
-declare("url::getEscapedPath() -> string", _escaped_path)
+declare("url::getEscapedPath() -> string", _escaped_path, work=lambda args: _UNESCAPE_WORK * len(args[0].parts.path))

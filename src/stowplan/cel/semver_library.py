@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 
-from stowplan.cel.cost import CostTracker, by_first
+from stowplan.cel.cost import CostTracker, by_first, per_character
 from stowplan.cel.library import Library
 from stowplan.cel.values import MAX_UINT, CelError, Semver, semver_keys
 
 LIBRARY = Library()
 declare, overload = LIBRARY.declare, LIBRARY.overload
 
+_WORK = per_character(20)
 _PART = re.compile(r"[0-9A-Za-z-]+", re.ASCII)
 
 
@@ -65,12 +66,12 @@ def _check_identifier(identifier: str) -> None:
         _uint64(identifier)
 
 
-@overload("semver(string) -> semver", "semver(string, bool) -> semver", cost=by_first)
+@overload("semver(string) -> semver", "semver(string, bool) -> semver", cost=by_first, work=_WORK)
 def _semver(text: str, normalize: bool = False) -> Semver:
     return parse_semver(_normalized(text) if normalize else text)
 
 
-@overload("isSemver(string) -> bool", "isSemver(string, bool) -> bool", cost=by_first)
+@overload("isSemver(string) -> bool", "isSemver(string, bool) -> bool", cost=by_first, work=_WORK)
 def _is_semver(text: str, normalize: bool = False) -> bool:
     try:
         _semver(text, normalize)

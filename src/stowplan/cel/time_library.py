@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+from stowplan.cel.cost import per_character
 from stowplan.cel.library import Library
 from stowplan.cel.values import MAX_INT, CelError, DurationValue, Timestamp
 
@@ -23,7 +24,6 @@ _UNITS = {
     **{"ns": 1, "ms": 10**6, "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND},
 }
 _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|[µ\u03bc]s|ms|s|m|h)", re.ASCII)
-_DURATION = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|[µ\u03bc]s|ms|s|m|h))+|[+-]?0", re.ASCII)
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _MAX_DIGITS = 20
 """Digits of a 64-bit number; a fraction is not read beyond."""
@@ -31,21 +31,27 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, _LATEST = -62135596800 * _SECOND, (253402300799 + 1) * _SECOND - 1
 
 
-@overload("duration(string) -> duration")
+@overload("duration(string) -> duration", work=per_character(50))
 def parse_duration(text: str) -> DurationValue:
-    if not _DURATION.fullmatch(text):
-        raise CelError("type conversion error from 'string' to 'google.protobuf.Duration'")
+    at = start = int(text.startswith(("+", "-")))
+    if text[start:] == "0":
+        return DurationValue(0)
     nanos = 0
-    for amount, unit in _PART.findall(text):
+    # Part by part: the stack of a regular expression with a repeated group takes 200 bytes for each character.
+    while part := _PART.match(text, at):
+        amount, unit = part.groups()
         whole, _, fraction = amount.partition(".")
         whole, fraction = whole.lstrip("0"), fraction[:_MAX_DIGITS]
         if len(whole) > _MAX_DIGITS:
-            raise CelError("type conversion error from 'string' to 'google.protobuf.Duration'")
+            break
+        at = part.end()
         nanos += int(whole or "0") * _UNITS[unit] + int(fraction or "0") * _UNITS[unit] // 10 ** len(fraction)
+    if at == start or at < len(text):
+        raise CelError("type conversion error from 'string' to 'google.protobuf.Duration'")
     return _duration(-nanos if text.startswith("-") else nanos)
 
 
-@overload("timestamp(string) -> timestamp")
+@overload("timestamp(string) -> timestamp", work=per_character(4))
 def parse_timestamp(text: str) -> Timestamp:
     match = _TIMESTAMP.fullmatch(text)
     try:
@@ -130,7 +136,7 @@ def _declare_parts() -> None:
             return part((_EPOCH + timedelta(microseconds=value.nanos // 1000)).astimezone(_zone(zone)))
 
         declare(f"timestamp::{name}() -> int", read)
-        declare(f"timestamp::{name}(string) -> int", read)
+        declare(f"timestamp::{name}(string) -> int", read, work=per_character(12, 1))
     units = {"getHours": "h", "getMinutes": "m", "getSeconds": "s", "getMilliseconds": "ms"}
     for name, unit in units.items():
         declare(f"duration::{name}() -> int", lambda value, per=_UNITS[unit]: int(value.nanos / per))

@@ -115,7 +115,7 @@ def type_name(value: Any) -> str:
 
 _ELEMENT_WORK, _ELEMENTS_WORK = 8, 64
 """Work of comparing an element, and of two values that have elements."""
-_IDENTIFIER_WORK = 32
+_IDENTIFIER_WORK = 100
 _COMPARED_CHARS = 64
 """Characters that are compared in a unit of work."""
 
