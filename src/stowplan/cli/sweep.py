@@ -31,7 +31,7 @@ _LOCAL = "local"
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the results, one file per run; an interrupted sweep goes on with what is there. "
+    help="Folder of the results, one file per run; an interrupted sweep continues with these files. "
     "Default: the study's name with -results.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes on this machine.")

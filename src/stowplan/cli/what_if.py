@@ -58,7 +58,9 @@ def _change(*names: str, metavar: str, text: str, nargs: int = 1) -> Callable[[A
 @_change("--without", metavar="PLUGIN", text="Disable a plugin.")
 @_change("--again", metavar="NAMESPACE|WORKLOAD|all", text="Place pods again, in their old order.")
 @click.option("--fit", metavar="WORKLOAD|POD|FILE", help="Count how many more replicas fit.")
-@click.option("--most", type=click.IntRange(1), default=10_000, show_default=True, help="With --fit: stop at so many.")
+@click.option(
+    "--most", type=click.IntRange(1), default=10_000, show_default=True, help="With --fit: stop at this number."
+)
 @click.option("--enough", multiple=True, metavar="NODE", help="Find the fewest nodes like NODE with which all fit.")
 @click.option("--removable", is_flag=True, help="Find nodes that could go with everything still placed.")
 @click.option("--by", default="", metavar="LABEL", help="Show use by this label of nodes; default the zone.")
@@ -157,7 +159,7 @@ def _report(run: ClusterRun, question: WhatIfQuestion, state: State) -> WhatIfAn
 
 
 def _some_wait(answer: WhatIfAnswer) -> bool:
-    """Whether something that was asked about has no place."""
+    """Whether some pods in question are pending."""
     if answer.fit is not None and not answer.fit.replicas:
         return True
     return any(each.nodes < 0 for each in answer.enough) if answer.enough else bool(answer.waiting)

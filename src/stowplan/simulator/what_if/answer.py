@@ -199,8 +199,8 @@ def group_of_nodes(run: ClusterRun, by: str) -> dict[str, str]:
 
 
 def waiting_pods(difference: Difference, effects: Effects, *, asked_all: bool = False) -> int:
-    """Pods that were asked about and wait: those of named workloads, all pending ones if nodes are added and the like,
-    and always those that wait because of the change."""
+    """Number of pods in question that wait: pods of named workloads, all pending pods if nodes are added and the like,
+    and in any case the pods that wait because of the change."""
     waiting = 0
     for each in difference.workloads:
         asked = asked_all or effects.asks_pending or each.workload in effects.workloads

@@ -1,4 +1,4 @@
-"""The fewest nodes like one of the cluster with which everything that was asked about is placed."""
+"""The fewest nodes like one of the cluster with which all pods in question are placed."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _left(
 
 
 def _waiting(run: ClusterRun, effects: Effects, pending: Mapping[str, int]) -> list[str]:
-    """The names of waiting pods that were asked about and that a node could help: not gated ones, nor those of other
-    schedulers. Pods of DaemonSets have their node already."""
+    """The names of waiting pods in question that a node could help: gated pods and pods of other schedulers are left
+    out. Pods of DaemonSets have their node already."""
     everything = effects.asks_pending or not effects.workloads
     found: dict[str, list[str]] = {}
     for pod in run.api_server.all(api.Pod):

@@ -280,13 +280,13 @@ def steps_sentence(steps: Sequence[RequestStep]) -> str:
 
 def enough_sentence(enough: Enough) -> str:
     if not enough.nodes:
-        return "Everything that was asked about has a place without more nodes."
+        return "All pods in question fit without more nodes."
     if enough.nodes < 0:
         verb = "waits" if enough.waiting == 1 else "wait"
         text = f"No number of nodes like {enough.like} is enough: {_count(enough.waiting, 'pod')} still {verb}"
         example = f", such as {enough.pod}" if enough.waiting > 1 and enough.pod else ""
         return f"{text}{example}{': ' + short(enough.why) if enough.why else ''}."
-    return f"For everything that was asked about it takes {_count(enough.nodes, 'node')} like {enough.like}."
+    return f"All pods in question fit with {_count(enough.nodes, 'more node')} like {enough.like}."
 
 
 def removable_sentence(removable: Removable) -> str:
