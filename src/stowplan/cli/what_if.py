@@ -205,7 +205,7 @@ def _fit_object(text: str, state: State) -> Any:
     for item, _ in given.objects:
         if pod_spec_of(item) is not None:
             return item
-    raise InputError(f"{text}: there is no pod or workload in it")
+    raise InputError(f"{text}: it contains no pod or workload")
 
 
 def _changes(order: list[tuple[str, Any]], request: StateRequest, state: State) -> Iterator[Any]:

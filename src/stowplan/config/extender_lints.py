@@ -43,7 +43,7 @@ def _trust(extender: Extender) -> Remarks:
     tls = extender.tls_config or ExtenderTLSConfig()
     authority = bool(tls.ca_file or tls.ca_data)
     if tls.insecure and authority:
-        yield "tlsConfig.insecure", "contradicts the CA beside it: kube-scheduler does not start with both"
+        yield "tlsConfig.insecure", "contradicts the CA of the same entry: kube-scheduler does not start with both"
     elif tls.insecure:
         yield "tlsConfig.insecure", "anyone can pass for the extender: name a CA instead"
     elif extender.enable_https and extender.url_prefix.startswith("https:") and not authority:
@@ -81,8 +81,8 @@ def _sharing(extender: Extender) -> Remarks:
     if called and not extender.node_cache_capable:
         yield (
             "nodeCacheCapable",
-            "is false: every call carries all nodes whole, and kube-scheduler v1.33 to v1.36 takes the nodes that come "
-            "back for empty when it scores",
+            "is false: every request contains all nodes in full, and kube-scheduler v1.33 to v1.36 treats the returned "
+            "nodes as empty when it scores",
         )
     if extender.filter_verb and not extender.ignorable and not extender.managed_resources:
         yield "ignorable", "is false: while the extender does not answer no pod is scheduled, not even its own"

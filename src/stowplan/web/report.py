@@ -59,7 +59,7 @@ def report_answers(content: bytes) -> dict[str, msgspec.Raw]:
     """The answers of a report by their path. Raises InvalidReportError."""
     found = _DATA.search(content)
     if found is None:
-        raise InvalidReportError("there is no data of a report in it")
+        raise InvalidReportError("it contains no data of a report")
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(base64.b64decode(found[1]))) as packed:
             data = packed.read(MAX_REPORT_BYTES + 1)

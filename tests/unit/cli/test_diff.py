@@ -138,7 +138,7 @@ def test_the_status_tells_whether_runs_differ() -> None:
         ("nothing.json default -f cluster.json", "nothing.json: No such file or directory"),
         ("n1.txt default -f cluster.json", "n1.txt: a report of 'simulate -o json'"),
         ("broken.json default -f cluster.json", "broken.json: line 1"),
-        ("empty.json default -f cluster.json", "empty.json: there are no placements in it"),
+        ("empty.json default -f cluster.json", "empty.json: it contains no placements"),
         ("odd.json default -f cluster.json", "odd.json: "),
         ("- - -f cluster.json", "Standard input can be read once."),
     ],

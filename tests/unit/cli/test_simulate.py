@@ -233,7 +233,7 @@ def test_a_plugin_that_reads_whole_objects(given: Json, plugin: str) -> None:
 REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": True}
 CLAIM = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "nobodys"}}]}
 BAD: list[tuple[str | bytes, str]] = [
-    (b"", "<stdin>: empty, there is no object in it"),
+    (b"", "<stdin>: empty: it contains no object"),
     (b"\x00\xff\xfe\x7fELF", "<stdin>: not UTF-8 text"),
     ("a: [", "<stdin>: malformed YAML: line 2, column 1: did not find"),
     ('{"kind": "Pod", ', "<stdin>: malformed JSON: line 1, column 17"),
@@ -361,7 +361,7 @@ def test_the_sample_is_placed_and_can_be_found() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and this is no pod"),
+        ((), "no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and not in a pod"),
         (("--kubeconfig", "missing"), "kubeconfig missing: No such file or directory"),
         (("--kubeconfig", "config", "--context", "x"), 'kubeconfig config: --context: there is no context "x"'),
     ],

@@ -128,7 +128,7 @@ def test_output_formats() -> None:
         ("-f cluster.json --like n1", "--like follows --add N."),
         ("-f cluster.json --add x --like n1", "--add x: a number of at least 1 is expected"),
         ("-f cluster.json --add 1 -f more.json", "more.json: there is no Node in it"),
-        ("-f cluster.json --fit node.json", "node.json: there is no pod or workload in it"),
+        ("-f cluster.json --fit node.json", "node.json: it contains no pod or workload"),
         ("-f cluster.json --drain nowhere", "node nowhere is not known"),
         ("-f cluster.json --without Nothing", "plugin Nothing is not enabled"),
         ("-f cluster.json --without PrioritySort", "queueSort"),

@@ -41,7 +41,7 @@ def test_nothing_to_say() -> None:
         ({"filterVerb": ""}, "filterVerb", "never called"),
         ({"filterVerb": "/filter"}, "filterVerb", "two in a row"),
         ({"weight": 3}, "weight", "no effect without prioritizeVerb"),
-        ({"nodeCacheCapable": False}, "nodeCacheCapable", "carries all nodes whole"),
+        ({"nodeCacheCapable": False}, "nodeCacheCapable", "contains all nodes in full"),
         ({"ignorable": False}, "ignorable", "not even its own"),
     ],
 )

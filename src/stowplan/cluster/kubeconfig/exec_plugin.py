@@ -131,7 +131,7 @@ class ExecCredentials:
         try:
             credential = codec.decode(ExecCredential, output)
         except codec.DecodeError as error:
-            raise self._failed(f"the plugin's output is no ExecCredential: {error}") from None
+            raise self._failed(f"the plugin's output is not an ExecCredential: {error}") from None
         status = credential.status
         if credential.kind != "ExecCredential" or credential.api_version != self._call.api_version:
             found = f"{credential.kind} of {credential.api_version}"
@@ -148,7 +148,7 @@ class ExecCredentials:
         try:
             return msgspec.convert(timestamp, datetime).timestamp()
         except msgspec.ValidationError:
-            raise self._failed("the plugin's expirationTimestamp is no RFC 3339 time") from None
+            raise self._failed("the plugin's expirationTimestamp is not an RFC 3339 time") from None
 
     def _failed(self, problem: str) -> CredentialsError:
         return CredentialsError(f"{self._call.where}: {problem}")

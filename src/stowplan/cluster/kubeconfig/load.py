@@ -43,7 +43,7 @@ def load_connection(
         return _connect(read_files(files), master, context, env, trust)
     if master:
         return _checked(Connection(_server(master, "--master"), StoredCredentials(), trust=trust))
-    raise ConfigError("no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and this is no pod")
+    raise ConfigError("no kubeconfig: none given, none in $KUBECONFIG, no ~/.kube/config, and not in a pod")
 
 
 def context_names(kubeconfig: str = "", env: Mapping[str, str] = os.environ) -> list[str]:

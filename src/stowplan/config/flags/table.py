@@ -134,8 +134,8 @@ GROUPS: dict[str, tuple[SchedulerFlag, ...]] = {
             "kube-scheduler-group-behavior",
             LIST,
             "group_behavior",
-            "Behavior of kube-scheduler v1.36 with pod groups to reproduce, although it breaks a constraint or evicts "
-            f"pods in vain: {', '.join(GROUP_DIFFERENCES)}.",
+            "Behavior of kube-scheduler v1.36 with pod groups to reproduce, although it violates a constraint or "
+            f"evicts pods without effect: {', '.join(GROUP_DIFFERENCES)}.",
         ),
         option(
             "web",

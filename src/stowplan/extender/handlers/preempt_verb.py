@@ -92,7 +92,7 @@ def _check_pods(plugin: str, given: Mapping[str, Iterable[object]]) -> None:
         for victim in victims:
             if not isinstance(victim, Pod):
                 shown = f"{victim!r:.100}"
-                raise CycleError(f'plugin "{plugin}": select_victims named {shown} on node {node}, which is no pod')
+                raise CycleError(f'plugin "{plugin}": select_victims named {shown} on node {node}, which is not a pod')
 
 
 def _checked(state: HandlerState, request: PreemptRequest, proposed: Candidates, kept: Candidates) -> Evictions:

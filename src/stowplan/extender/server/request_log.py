@@ -44,5 +44,5 @@ class RequestLog:
         try:
             text = msgspec.json.encode(self._sanitizer.message(body)).decode()
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return f"{len(body):,} bytes that are no JSON"
+            return f"{len(body):,} bytes that are not JSON"
         return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}… ({len(body):,} bytes)"

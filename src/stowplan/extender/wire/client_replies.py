@@ -110,7 +110,7 @@ def _read_unusual(body: bytes) -> FilterResult:
 
 
 def read_host_priorities(body: bytes) -> HostPriorities:
-    """Raises WireError where the reply is no list."""
+    """Raises WireError if the reply is not a list."""
     try:
         return HostPriorities([(each.Host, each.Score) for each in _priorities.decode(body)])
     except UNUSUAL:
@@ -199,11 +199,11 @@ def _read_reasons(raw: bytes | None, field: str, problems: list[str]) -> dict[st
     if value is None:
         return {}
     if not isinstance(value, dict):
-        problems.append(f"{field} is no map from nodes to reasons")
+        problems.append(f"{field} is not a map from nodes to reasons")
         return {}
     for node, reason in value.items():
         if not isinstance(reason, str):
-            _name(problems, f"a reason in {field} is no string: {json.dumps(reason)[:80]}")
+            _name(problems, f"a reason in {field} is not a string: {json.dumps(reason)[:80]}")
             value[node] = "" if reason is None else json.dumps(reason)[:200]
     return value
 
@@ -220,10 +220,10 @@ def _score(entry: Any, problems: list[str]) -> tuple[str, float] | None:
         except ValueError:
             score = None
     if type(score) not in (int, float) or score != score:
-        _name(problems, f"the score in {json.dumps(entry)[:80]} is no number")
+        _name(problems, f"the score in {json.dumps(entry)[:80]} is not a number")
         return None
     if type(score) is float:
-        _name(problems, f"the score in {json.dumps(entry)[:80]} is no integer, for which kube-scheduler drops the list")
+        _name(problems, f"the score in {json.dumps(entry)[:80]} is not an integer, so kube-scheduler drops the list")
     return host, score
 
 

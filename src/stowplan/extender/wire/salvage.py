@@ -32,7 +32,7 @@ def first_value(body: bytes) -> bytes:
     except json.JSONDecodeError as error:
         raise WireError(f"{_in_words(error, text)} (the reply begins with {text[:60]!r})") from error
     except (ValueError, OverflowError, RecursionError) as error:
-        raise WireError(f"the reply is no JSON that can be read: {error}") from error
+        raise WireError(f"the reply is not readable JSON: {error}") from error
 
 
 def _in_words(error: json.JSONDecodeError, text: str) -> str:

@@ -71,7 +71,7 @@ def read_documents(name: str, read: Read) -> Iterator[tuple[Origin, bytes]]:
             filled = True
             yield origin, document if isinstance(document, bytes) else _as_json(document, origin)
     if not filled:
-        raise InputError(f"{source}: empty, there is no object in it")
+        raise InputError(f"{source}: empty: it contains no object")
 
 
 def _split(text: str) -> list[Any]:

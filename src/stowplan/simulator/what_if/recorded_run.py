@@ -131,7 +131,7 @@ def _of_lines(name: str, text: bytes) -> RecordedRun:
             except (msgspec.DecodeError, KeyError) as problem:
                 raise InputError(f"{name}: line {number}: {problem}") from problem
     if not pods:
-        raise InputError(f"{name}: there are no placements in it")
+        raise InputError(f"{name}: it contains no placements")
     return RecordedRun(name, list(pods.values()), [])
 
 

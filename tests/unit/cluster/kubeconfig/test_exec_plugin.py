@@ -109,12 +109,12 @@ def test_interaction(mode: str, terminal: bool, interactive: bool) -> None:
         (
             _Runs(b"secret"),
             _command(),
-            "the plugin's output is no ExecCredential: $: JSON is malformed: invalid character (byte 0)",
+            "the plugin's output is not an ExecCredential: $: JSON is malformed: invalid character (byte 0)",
         ),
         (
             _Runs(_credential(token={"secret": 1})),
             _command(),
-            "the plugin's output is no ExecCredential: $.status.token: Expected `str`, got `object`",
+            "the plugin's output is not an ExecCredential: $.status.token: Expected `str`, got `object`",
         ),
         (
             _Runs(_credential(API_VERSIONS[1], token="secret")),
@@ -135,7 +135,7 @@ def test_interaction(mode: str, terminal: bool, interactive: bool) -> None:
         (
             _Runs(_credential(token="secret", expirationTimestamp="soon")),
             _command(),
-            "the plugin's expirationTimestamp is no RFC 3339 time",
+            "the plugin's expirationTimestamp is not an RFC 3339 time",
         ),
         (_Runs(_credential(token="se cret")), _command(), "not a token: it has characters that none may have"),
     ],

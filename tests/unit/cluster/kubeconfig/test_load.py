@@ -61,7 +61,7 @@ def test_the_volume_of_a_pod_before_the_file_at_home(tmp_path: Path, monkeypatch
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^no kubeconfig: .* and this is no pod$"):
+    with pytest.raises(ConfigError, match=r"^no kubeconfig: .* and not in a pod$"):
         load_connection(env={"HOME": str(tmp_path)})
 
 

@@ -24,6 +24,6 @@ def test_what_came_and_went(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_is_too_long_or_no_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert 'request="100,000 bytes"' in told(capsys, b"x" * 100_000)
-    assert 'request="20,000 bytes that are no JSON"' in told(capsys, b"[" * 10_000 + b"]" * 10_000)
-    assert 'request="4 bytes that are no JSON"' in told(capsys, b"x x ")
+    assert 'request="20,000 bytes that are not JSON"' in told(capsys, b"[" * 10_000 + b"]" * 10_000)
+    assert 'request="4 bytes that are not JSON"' in told(capsys, b"x x ")
     assert "… (5,018 bytes)" in told(capsys, b'{"NodeNames":["%s"]}' % (b"x" * 5000))

@@ -38,8 +38,8 @@ def test_standard_input_has_a_name() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "f.yaml: empty, there is no object in it"),
-        ("# nothing\n---\n", "f.yaml: empty, there is no object in it"),
+        ("", "f.yaml: empty: it contains no object"),
+        ("# nothing\n---\n", "f.yaml: empty: it contains no object"),
         (b"\x89PNG\r\n", "f.yaml: not UTF-8 text: invalid start byte at byte 0"),
         ("a: [1", "f.yaml: malformed YAML: line 2, column 1: did not find expected ',' or ']'"),
         ('{"a": 1', "f.yaml: malformed JSON: line 1, column 8: Expecting ',' delimiter"),
