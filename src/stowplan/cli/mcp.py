@@ -87,7 +87,7 @@ class McpTools:
         return _plain(cluster.explain(pod, plugins=self._plugins, config=self._config))
 
     def why_not(self, pod: str, node: str) -> dict[str, Any]:
-        """What keeps a pod off one node: every rule with what it wants and what the node has. If the node would do: its
+        """Why a pod is not on one node: every rule, its requirement and the state of the node. If it is feasible: its
         rank and the points behind the best."""
         if self._remote is not None:
             return _plain(self._remote.why_not(pod, self._request.namespace or self._remote.namespace, node))

@@ -185,7 +185,7 @@ class EventHandlers:
 
 def _removal_follows(source: api.Pod, old: Pod | None) -> bool:
     """Whether an update is the first half of a deletion without a grace period: the API server sets the timestamp and
-    removes the pod in one request. Between the two events a preemptor would find the pod terminating in vain."""
+    removes the pod in one request. A preemptor woken between the two events would only find the pod terminating."""
     metadata = source.metadata
     if metadata.deletion_grace_period_seconds != 0 or metadata.finalizers:
         return False

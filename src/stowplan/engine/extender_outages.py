@@ -25,8 +25,8 @@ class ExtenderOutages:
     """Marks pods whose attempt ends because an extender's circuit is open. One of them is retried after each pause of
     the circuit, all of them once the extender answers.
 
-    Their attempts do not prolong the backoff: kube-scheduler, which waits for the extender with each pod, would not
-    have come to them.
+    Their attempts do not prolong the backoff: kube-scheduler waits for the extender with each pod, so it would not
+    have attempted them.
     """
 
     def __init__(self, state: EngineState, cycles: SchedulingCycles) -> None:

@@ -17,7 +17,7 @@ from stowplan.insight.workloads import WorkloadReference, belongs_to, workload_o
 
 _MAX_NEAR_NAMES = 3
 _MAX_COMPARED_NAMES = 2000
-"""The search for near names holds up a running scheduler."""
+"""The search for near names delays a running scheduler."""
 
 
 class PodNotFoundError(StowplanError):

@@ -245,7 +245,7 @@ class Insight:
         return self._running and pod.template.large
 
     def _too_expensive(self, profile: Profile, pod: Pod) -> Slices[bool]:
-        """Whether all filters take so long for the pod that checks of changes would hold up the scheduler."""
+        """Whether all filters take so long for the pod that checks of changes would delay the scheduler."""
         if not self._running:
             return False
         _, seconds = yield from timed(_filtered(profile, pod), self._cpu_clock)

@@ -1,4 +1,4 @@
-"""Explanations of members of pod groups: how many members fit, and what the first one lacks that does not."""
+"""Explanations of members of pod groups: how many members fit, and why the first of the others does not."""
 
 from __future__ import annotations
 

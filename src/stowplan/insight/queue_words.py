@@ -16,7 +16,7 @@ from stowplan.runtime.points.waiting_pods import WaitingPods
 
 _MAX_NAMES_AHEAD = 3
 _MAX_COUNTED_AHEAD = 500
-"""To count tens of thousands of pods in order would hold up a running scheduler."""
+"""To count tens of thousands of pods in order would delay a running scheduler."""
 _BINDING, _PERMIT, _UNKNOWN = "binding", "permit", "unknown"
 _UNITS = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"))
 

@@ -178,7 +178,7 @@ class Cluster:
         return self._answering(plugins, config).explain_pending(namespace)
 
     def why_not(self, pod: str, node: str, *, plugins: Plugins = (), config: Config = None) -> WhyNot:
-        """What keeps a pod off a node: the rules of all plugins, with what they want and what is there."""
+        """Why a pod is not on a node: the rules of all plugins, with their requirements and the state of the node."""
         return self._answering(plugins, config).why_not(pod, node)
 
     def what_if(

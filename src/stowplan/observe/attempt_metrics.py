@@ -24,7 +24,7 @@ from stowplan.runtime import Profile
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin
 
 SCHEDULED, UNSCHEDULABLE, ERROR, BROKEN = "scheduled", "unschedulable", "error", "broken"
-"""Results of an attempt. An error follows the choice of a node; a broken attempt came to no decision."""
+"""Results of an attempt. An error follows the choice of a node; a broken attempt has no decision."""
 
 PREEMPTION = "DefaultPreemption"
 

@@ -49,7 +49,7 @@ class _Job:
 
 
 class ThreadOwner:
-    """A thread for a state that only questions use. Questions take turns, so that a long one holds up no other."""
+    """A thread for a state that only questions use. Questions take turns, so that a long one does not delay others."""
 
     def __init__(self) -> None:
         self._jobs: deque[_Job] = deque()

@@ -11,7 +11,7 @@ from stowplan.cluster.errors import ApiError, ClusterError
 from stowplan.cluster.wire import MERGE_PATCH
 from stowplan.cluster.write_client import JSON, Writer, WriteRequest
 
-_CONCURRENT_CHAINS = 64
+_MAX_CONCURRENT_CHAINS = 64
 _CONNECTIONS = 16
 _SUCCESS, _NOT_FOUND = 300, 404
 
@@ -33,7 +33,7 @@ async def send(connection: Connection, requests: Iterable[Request]) -> int:
 
 
 async def send_chains(
-    connection: Connection, chains: Iterable[Iterable[Request]], at_once: int = _CONCURRENT_CHAINS
+    connection: Connection, chains: Iterable[Iterable[Request]], at_once: int = _MAX_CONCURRENT_CHAINS
 ) -> int:
     """Send the chains concurrently, the requests of a chain one after the other, and return the number of requests."""
     batch = _Batch(Writer(connection, connections=_CONNECTIONS), chains, at_once)

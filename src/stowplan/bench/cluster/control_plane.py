@@ -21,7 +21,7 @@ NODES = "/api/v1/nodes"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 
-_AT_ONCE = b'{"gracePeriodSeconds":0}'
+_DELETE_AT_ONCE = b'{"gracePeriodSeconds":0}'
 _UNPROTECTED = b'{"metadata":{"finalizers":null}}'
 _FLAGS = ("--delete-collection-workers=16",)
 _REQUEST_TIMEOUT_SECONDS = 300.0
@@ -96,7 +96,7 @@ class BenchControlPlane:
         send_all(self._connection, ((b"POST", path.encode(), body) for _, body in written))
 
     def _delete(self, path: str, names: Iterable[str]) -> None:
-        send_all(self._connection, ((b"DELETE", f"{path}/{name}".encode(), _AT_ONCE) for name in names))
+        send_all(self._connection, ((b"DELETE", f"{path}/{name}".encode(), _DELETE_AT_ONCE) for name in names))
 
     def _create_beside(self, written: Iterable[tuple[str, Written]]) -> None:
         send_all(self._connection, ((b"POST", _path(kind).encode(), body) for kind, (_, body) in written))
@@ -105,7 +105,7 @@ class BenchControlPlane:
         """Removes finalizers of schedulers first, since no controller does."""
         paths = [f"{_path(kind)}/{name}".encode() for kind, (name, _) in written]
         send_all(self._connection, ((b"PATCH", path, _UNPROTECTED) for path in paths))
-        send_all(self._connection, ((b"DELETE", path, _AT_ONCE) for path in paths))
+        send_all(self._connection, ((b"DELETE", path, _DELETE_AT_ONCE) for path in paths))
 
     # Measurements
     def version(self) -> str:

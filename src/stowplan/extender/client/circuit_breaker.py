@@ -9,7 +9,7 @@ from stowplan.framework.extender import CIRCUIT_PAUSE_SECONDS
 
 FAILURES_TO_OPEN = 3
 """Consecutive failures that open the circuit."""
-AT_ONCE_SECONDS = 0.25
+CHEAP_FAILURE_SECONDS = 0.25
 """Failures within this time, such as a refused connection, cost so little that calls go on as in kube-scheduler."""
 
 
@@ -44,7 +44,7 @@ class Breaker:
 
     def failed(self, why: str, seconds: float) -> None:
         """The extender was unreachable, or did not answer in time; `seconds` is the duration of the call."""
-        if seconds < AT_ONCE_SECONDS:
+        if seconds < CHEAP_FAILURE_SECONDS:
             self.worked()
             return
         self._remembered = why

@@ -32,8 +32,8 @@ _IDLE_CHECK_TURNS = 2
 """Turns of the event loop in which it notices that servers have closed idle connections, after scheduling cycles have
 held it up."""
 
-_PIECEWISE_FROM_BYTES = 1 << 20
-"""A body longer than this goes out piece by piece."""
+_MAX_WHOLE_BODY_BYTES = 1 << 20
+"""A longer body is sent in pieces."""
 
 MAX_REPLY_BYTES = 256 << 20
 """Maximum size of a reply: all nodes of the largest clusters fit, and larger replies would exhaust memory."""
@@ -119,7 +119,7 @@ class HttpTransport:
         return session.request(
             method,
             url,
-            data=BytesIO(body) if len(body) > _PIECEWISE_FROM_BYTES else body or None,
+            data=BytesIO(body) if len(body) > _MAX_WHOLE_BODY_BYTES else body or None,
             ssl=True if tls is None else tls.context(),
             server_hostname=None if tls is None else tls.server_name,
             proxy=proxy_for(url, self._env),

@@ -21,8 +21,8 @@ from stowplan.framework import Status, Write, error
 log = logs.get(__name__)
 
 _CONFLICT, _SERVER_ERROR = 409, 500
-_ATTEMPTS = 3
-_PAUSE_SECONDS = 0.2
+_MAX_BIND_ATTEMPTS = 3
+_RETRY_SECONDS = 0.2
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _UID = re.compile(r"[A-Za-z0-9._:-]*")
 _REPORTER, _ACTION = "stowplan-extender", "Scheduling"
@@ -112,7 +112,7 @@ class PodWriter:
         path = wire.binding_path(pod.namespace, pod.name)
         body = wire.binding(pod.namespace, pod.name, pod.uid, node_name)
         problem: ClusterError | None = None
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_BIND_ATTEMPTS):
             try:
                 await self._post(path, body)
                 return None
@@ -126,8 +126,8 @@ class PodWriter:
                 return None
             if where or (isinstance(problem, ApiError) and problem.status == _CONFLICT):
                 break
-            if attempt + 1 < _ATTEMPTS:
-                await asyncio.sleep(_PAUSE_SECONDS * 2**attempt)
+            if attempt + 1 < _MAX_BIND_ATTEMPTS:
+                await asyncio.sleep(_RETRY_SECONDS * 2**attempt)
         message = problem.message or str(problem) if isinstance(problem, ApiError) else str(problem)
         return error(f"binding pod {pod.namespace}/{pod.name} to {node_name}: {message}")
 

@@ -36,7 +36,7 @@ _LOWER_BOUNDS = np.array([[0.0], [0.0], [-0.5], [-0.5]])
 _LOWEST_PERCENTAGE, _LOWEST_FRACTION, _UNBOUNDED = np.array(0.0), np.array(-0.5), np.array(inf)
 _WHOLE, _PERCENT, _HALF = np.array(1.0), np.array(100.0), np.array(1, dtype=np.int32)
 """Operands as arrays: NumPy converts a Python number in each operation, which takes as long as 300 nodes."""
-_CLIP_FROM_NODES = 2500
+_MIN_NODES_TO_CLIP = 2500
 """Number of nodes from which on `clip`, by halves, takes less time than `maximum`: half of it for 5,000."""
 
 
@@ -84,7 +84,7 @@ class CpuAndMemory:
         shares = facts[BASES] + template.derive(self, _terms)[BASES]
         pairs = shares.reshape(2, 2, -1)
         pairs /= facts[DIVISORS]
-        if facts.shape[1] < _CLIP_FROM_NODES:
+        if facts.shape[1] < _MIN_NODES_TO_CLIP:
             np.maximum(shares, _LOWER_BOUNDS, out=shares)
         else:
             percentages, fractions = shares[:2], shares[2:]

@@ -67,7 +67,7 @@ class KeptRefusal:
         self._searched = 0
         """Nodes that were searched for victims, from a random one on."""
         self.exact = profile.may_preempt(decision.pod)
-        """Whether victims were looked for in vain, so that a pod that starts or ends anywhere may change the answer."""
+        """Whether a search for victims failed, so that a pod that starts or ends anywhere may change the answer."""
         if self.exact:
             self._searched = len(nodes_where_preemption_might_help(diagnosis))
             self._by_slot = False

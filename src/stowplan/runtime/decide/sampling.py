@@ -37,7 +37,7 @@ class Rotation:
         self.start = (self.start + evaluated) % max(1, len(self._nodes))
 
     def turns(self, slots: Slots) -> NDArray[np.intp]:
-        """The turn at which a search that starts now comes to each of the slots."""
+        """By slot, its position in the order of a search that starts now."""
         if self._membership != self._nodes.membership:
             self._membership = self._nodes.membership
             self._ranks = np.zeros(self._nodes.capacity, dtype=np.intp)

@@ -51,7 +51,7 @@ class GroupPreemption:
         fits: Callable[[], Coroutine[Any, Any, GroupStatus]],
         spares_members: bool = False,
     ) -> None:
-        """With `spares_members`, members of the group are no victims."""
+        """With `spares_members`, members of the group are not victims."""
         self._cluster = cluster
         self._budgets = budgets
         self._group = group

@@ -29,7 +29,7 @@ class CandidateSearch(NamedTuple):
     candidates: Sequence[PreemptionCandidate]
     costs: Costs
     failures: Counter[str]
-    """Counts of the reasons why nodes are no candidates; complete if there is no candidate."""
+    """Counts of the reasons why nodes are not candidates; complete if there is no candidate."""
     errors: Sequence[CycleError]
 
 

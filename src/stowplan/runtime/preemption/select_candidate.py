@@ -26,7 +26,7 @@ PRIORITY_OFFSET = 1 << 31
 
 
 class VictimColumns(NamedTuple):
-    """Pods of many candidates: [place, candidate], 0 where the pod at the place is no victim."""
+    """Pods of many candidates: [place, candidate], 0 where the pod at the place is not a victim."""
 
     victims: NDArray[np.bool_]
     weights: Ints

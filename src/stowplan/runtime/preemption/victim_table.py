@@ -110,7 +110,7 @@ class VictimTable(KeptOnDemand):
         self.free: Ints = np.zeros((len(self.columns), size), dtype=np.int64)
         """[resource, slot]: the free amount if all pods of the row were removed."""
         self.dry_runs: LruMap[tuple[Demand, ...], KeptDryRuns] = LruMap(_MAX_DEMANDS)
-        """Dry runs made with these rows, by what was demanded."""
+        """Dry runs made with these rows, by the demanded amounts."""
 
     def _fill(self, slots: Slots) -> None:
         rows = [self.make_row(slot) for slot in slots.tolist()]

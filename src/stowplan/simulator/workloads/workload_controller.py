@@ -92,7 +92,7 @@ class WorkloadController(ABC):
     def count_active(self, owner: Any) -> int:
         """Number of pods of the owner that are neither finished nor terminating.
 
-        Counted without a look at every pod, since a workload of thousands may lose its pods one by one.
+        Computed from counts, since a workload of thousands may lose its pods one by one.
         """
         return len(self.api_server.dependents(owner.metadata.uid, api.Pod)) - len(self.inactive_pods_of(owner))
 

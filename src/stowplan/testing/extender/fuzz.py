@@ -11,9 +11,9 @@ from stowplan.testing.extender.samples import JsonObject
 
 Mutation = Callable[[JsonObject, random.Random], bytes]
 
-_HUGE = 10_000
-_DEEP = 2_000
-_ODD: tuple[Any, ...] = (None, True, -1, 1.5, 1e308, 2**70, "", "\ud83d", [], {}, [None], {"": None})
+_NODE_NAMES = 10_000
+_NESTING_DEPTH = 2_000
+_ODD_VALUES: tuple[Any, ...] = (None, True, -1, 1.5, 1e308, 2**70, "", "\ud83d", [], {}, [None], {"": None})
 
 
 def mutations(request: JsonObject, count: int, seed: int = 0) -> Iterator[tuple[str, bytes]]:
@@ -55,7 +55,7 @@ def _replace(request: JsonObject, rng: random.Random) -> bytes:
     places = _places(request, [])
     for _ in range(rng.randint(1, 3)):
         container, key = rng.choice(places)
-        container[key] = rng.choice(_ODD)
+        container[key] = rng.choice(_ODD_VALUES)
     return _encode(request)
 
 
@@ -69,7 +69,7 @@ def _less(request: JsonObject, rng: random.Random) -> bytes:
 
 
 def _more(request: JsonObject, rng: random.Random) -> bytes:
-    return _encode({**request, "Unknown": rng.choice(_ODD), "node_names": ["x"]})
+    return _encode({**request, "Unknown": rng.choice(_ODD_VALUES), "node_names": ["x"]})
 
 
 def _truncated(request: JsonObject, rng: random.Random) -> bytes:
@@ -85,14 +85,14 @@ def _garbled(request: JsonObject, rng: random.Random) -> bytes:
 
 
 def _huge(request: JsonObject, rng: random.Random) -> bytes:
-    names = [f"node-{rng.randrange(_HUGE)}" for _ in range(_HUGE)]
+    names = [f"node-{rng.randrange(_NODE_NAMES)}" for _ in range(_NODE_NAMES)]
     return _encode({**request, "NodeNames": names, "Nodes": None})
 
 
 def _deep(request: JsonObject, rng: random.Random) -> bytes:
     key = rng.choice(list(request))
     body = _encode({**request, key: "DEEP"})
-    return body.replace(b'"DEEP"', b"[" * _DEEP + b"]" * _DEEP)
+    return body.replace(b'"DEEP"', b"[" * _NESTING_DEPTH + b"]" * _NESTING_DEPTH)
 
 
 def _something_else(request: JsonObject, rng: random.Random) -> bytes:

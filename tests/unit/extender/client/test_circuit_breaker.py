@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.builders import Clock
 
-from stowplan.extender.client.circuit_breaker import AT_ONCE_SECONDS, FAILURES_TO_OPEN, Breaker
+from stowplan.extender.client.circuit_breaker import CHEAP_FAILURE_SECONDS, FAILURES_TO_OPEN, Breaker
 from stowplan.framework.extender import CIRCUIT_PAUSE_SECONDS
 
 SLOW = 5.0
@@ -26,7 +26,7 @@ def test_slow_failures_in_a_row_open_it_and_the_last_one_is_the_answer() -> None
 def test_failures_at_once_do_not() -> None:
     breaker = Breaker(Clock())
     for _ in range(10):
-        breaker.failed("refused", AT_ONCE_SECONDS / 2)
+        breaker.failed("refused", CHEAP_FAILURE_SECONDS / 2)
         assert breaker.refusal() == ""
     assert not breaker.is_open
 

@@ -57,7 +57,7 @@ class Server:
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stowplan.extender.reservations.pod_writer._PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("stowplan.extender.reservations.pod_writer._RETRY_SECONDS", 0.0)
 
 
 def test_a_binding_is_for_that_uid_alone() -> None:
