@@ -6,14 +6,14 @@ import asyncio
 import gzip
 import json
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 from click.testing import CliRunner
 from tests.builders.objects import node, pod
-from tests.unit.cluster.serving import serving
+from tests.unit.cluster.serving import WatchServer, serving
 
 from stowplan.api import codec
 from stowplan.api.kinds import KINDS
@@ -25,32 +25,17 @@ from stowplan.traces import cluster_recording
 from stowplan.traces.cluster_recording import ClusterRecording, RecordingWriter
 
 
-class BindingServer:
+class BindingServer(WatchServer):
     """Lists two nodes and a pending pod, and reports over the watch that the pod is bound, once all is listed."""
 
     def __init__(self) -> None:
-        self.items: dict[str, list[Any]] = {
-            "/api/v1/nodes": [node("n1", "4"), node("n2", "8")],
-            "/api/v1/pods": [pod("a", requests={"cpu": 1})],
-        }
-        self.methods: set[str] = set()
+        super().__init__([node("n1", "4"), node("n2", "8")], [pod("a", requests={"cpu": 1})])
         self.listed = asyncio.Event()
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.methods.add(request.method)
-        if "sendInitialEvents" in request.query:
-            return web.json_response({"reason": "Invalid"}, status=422)
-        if "watch" not in request.query:
-            return web.json_response({"metadata": {"resourceVersion": "5"}, "items": self.items.get(request.path, [])})
-        response = web.StreamResponse()
-        await response.prepare(request)
-        if request.path == "/api/v1/pods":
+    async def events(self, path: str) -> AsyncIterator[tuple[str, Any]]:
+        if path == "/api/v1/pods":
             await self.listed.wait()
-            bound = pod("a", "n2", requests={"cpu": 1})
-            bound["metadata"]["resourceVersion"] = "6"
-            await response.write(json.dumps({"type": "MODIFIED", "object": bound}).encode() + b"\n")
-        await asyncio.sleep(60)
-        return response
+            yield "MODIFIED", pod("a", "n2", requests={"cpu": 1})
 
 
 def test_a_cluster_is_recorded_and_replayed(tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
 from tests.builders.objects import node, pod
-from tests.unit.cluster.serving import serving
+from tests.unit.cluster.serving import WatchServer, serving
 
 from stowplan.cli.state import ClusterLogin, StateOptions
 from stowplan.cli.web_cluster import WatchedCluster
@@ -26,28 +25,16 @@ REJECTED = {
 }
 
 
-class ApiServer:
+class ApiServer(WatchServer):
     """Lists nodes and pods, and sends further nodes over the watch."""
 
     def __init__(self, nodes: list[Any], pods: list[Any]) -> None:
-        self.items = {"/api/v1/nodes": nodes, "/api/v1/pods": pods}
-        self.methods: set[str] = set()
+        super().__init__(nodes, pods)
         self.joining: asyncio.Queue[Any] = asyncio.Queue()
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.methods.add(request.method)
-        if "sendInitialEvents" in request.query:
-            return web.json_response({"reason": "Invalid"}, status=422)
-        if "watch" not in request.query:
-            return web.json_response({"metadata": {"resourceVersion": "5"}, "items": self.items.get(request.path, [])})
-        response = web.StreamResponse()
-        await response.prepare(request)
-        while request.path == "/api/v1/nodes":
-            joined = await self.joining.get()
-            joined["metadata"]["resourceVersion"] = "6"
-            await response.write(json.dumps({"type": "ADDED", "object": joined}).encode() + b"\n")
-        await asyncio.sleep(60)
-        return response
+    async def events(self, path: str) -> AsyncIterator[tuple[str, Any]]:
+        while path == "/api/v1/nodes":
+            yield "ADDED", await self.joining.get()
 
 
 def watching(server: ApiServer, check: Callable[[WatchedCluster], Awaitable[None]]) -> None:

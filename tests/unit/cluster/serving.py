@@ -1,6 +1,7 @@
-"""A small HTTP server to hold the client against, on loopback."""
+"""Small HTTP servers on loopback, for tests of clients."""
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -44,3 +45,30 @@ async def serving(
         await client.close()
         await server.close()
         await asyncio.sleep(0)
+
+
+class WatchServer:
+    """Lists objects, and sends events over the watch."""
+
+    def __init__(self, nodes: list[Any], pods: list[Any]) -> None:
+        self.items = {"/api/v1/nodes": nodes, "/api/v1/pods": pods}
+        self.methods: set[str] = set()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.methods.add(request.method)
+        if "sendInitialEvents" in request.query:
+            return web.json_response({"reason": "Invalid"}, status=422)
+        if "watch" not in request.query:
+            return web.json_response({"metadata": {"resourceVersion": "5"}, "items": self.items.get(request.path, [])})
+        response = web.StreamResponse()
+        await response.prepare(request)
+        async for type_, item in self.events(request.path):
+            item["metadata"]["resourceVersion"] = "6"
+            await response.write(json.dumps({"type": type_, "object": item}).encode() + b"\n")
+        await asyncio.sleep(60)
+        return response
+
+    async def events(self, path: str) -> AsyncIterator[tuple[str, Any]]:
+        """(type, object) of each event of the watch at the path."""
+        return
+        yield
