@@ -29,13 +29,13 @@ def episode(env: PlaceEnv, agent: Agent | None, seed: int) -> float:
     return total
 
 
-def train(env: PlaceEnv, seconds: float, seed: int) -> np.ndarray:
-    """The mean of the best weights, generation by generation, until the time is over."""
+def train(env: PlaceEnv, seconds: float, seed: int, generations: int | None = None) -> np.ndarray:
+    """The mean of the best weights, generation by generation, until the time is over or the number is reached."""
     rng = np.random.default_rng(seed)
     mean, deviation = np.zeros(len(NODE_FEATURES)), np.ones(len(NODE_FEATURES))
     end = time.monotonic() + seconds
     generation = 0
-    while time.monotonic() < end:
+    while time.monotonic() < end and generation != generations:
         candidates = rng.normal(mean, deviation, (12, len(NODE_FEATURES)))
         seeds = [1000 + 2 * generation, 1001 + 2 * generation]
         scores = [sum(episode(env, policy_agent(linear_policy(each)), s) for s in seeds) for each in candidates]
@@ -48,12 +48,15 @@ def train(env: PlaceEnv, seconds: float, seed: int) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=45.0)
+    parser.add_argument(
+        "--generations", type=int, help="train so many, if the time suffices: equal seeds give equal weights"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--episodes", type=int, default=5)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     env = PlaceEnv(SCENARIO, nodes=16, reward="-wait")
-    weights = train(env, given.seconds, given.seed)
+    weights = train(env, given.seconds, given.seed, given.generations)
     agents = {
         "random": random_agent(given.seed),
         "default profile": None,
