@@ -225,6 +225,22 @@ def test_finished_runs_are_not_repeated_and_failed_ones_are(tmp_path: Path) -> N
     assert len(list(notes.iterdir())) == 13
 
 
+def not_a_number(parameters: dict[str, Any]) -> dict[str, float]:
+    """A runner: notes that it ran; one metric has no value."""
+    (Path(parameters["notes"]) / f"{time.monotonic_ns()}").touch()
+    return {"near": 1.0, "mean": float("nan"), "rate": float("inf")}
+
+
+def test_a_metric_without_a_value_is_left_out_and_its_run_is_not_repeated(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    given = study(runner=f"{__name__}:not_a_number", parameters={"notes": str(notes)}, vary={}, minimise=["near"])
+    found = [sweep(given, tmp_path / "out") for _ in range(2)]
+    assert found[0].rows[0].metrics == {"near": 1.0}
+    assert found[0].document() == found[1].document()
+    assert len(list(notes.iterdir())) == 2
+
+
 def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     """Every run with a result ran once; runs that were under way when the sweep was killed run again."""
     notes, out = tmp_path / "notes", tmp_path / "out"

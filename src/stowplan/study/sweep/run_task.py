@@ -8,6 +8,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
 from inspect import signature
+from math import isfinite
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -39,6 +40,7 @@ class SweepRow(msgspec.Struct, frozen=True, kw_only=True):
     variation: dict[str, Any]
     seed: int
     metrics: dict[str, float] = {}
+    """Those with a value; infinite ones have none."""
     error: str = ""
     plugin_bug: bool = False
     """Whether the error is a bug of a plugin."""
@@ -60,7 +62,8 @@ def execute(task: RunTask, folder: str, load_plugins: LoadPlugins | None = None)
     metrics, error, is_plugin_bug = {}, "", False
     try:
         found = find_runner(task.runner)({**task.parameters, "seed": task.seed}, load_plugins)
-        metrics = {str(name): float(value) for name, value in found.items()}
+        numbers = {str(name): float(value) for name, value in found.items()}
+        metrics = {name: value for name, value in numbers.items() if isfinite(value)}
     except StowplanError as problem:
         error, is_plugin_bug = str(problem), isinstance(problem, PluginBugError)
     except Exception as problem:
