@@ -31,6 +31,7 @@ from stowplan.framework import Handle, Plugin
 from stowplan.observe.health import PING, HealthCheck
 from stowplan.observe.registry import MetricRegistry
 from stowplan.runtime.gc_tuning import settle_heap
+from stowplan.runtime.profile.build import with_in_tree_args
 from stowplan.serving import InsecureServer, ServerTLS, ServingOptions, listen
 
 log = logs.get(__name__)
@@ -104,7 +105,7 @@ class ExtenderServer:
 
         def make(args: Any, handle: Handle) -> Plugin:
             handle.connection = self._connection
-            plugin = member.factory(args, handle)
+            plugin = member.factory(with_in_tree_args(member.factory, args), handle)
             self.reservations.adopt(plugin)
             return plugin
 

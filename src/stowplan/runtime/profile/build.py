@@ -139,8 +139,8 @@ def _mentioned(plugins: Plugins) -> dict[str, None]:
 
 def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
     """Calls a plugin's factory. Exceptions, and mistakes in the plugin's class, become a PluginBugError of one line."""
-    if isinstance(factory, type) and issubclass(factory, InTreePlugin):
-        in_tree: Plugin = _made(factory, name, in_tree_args(factory.name, args), handle)
+    if _is_in_tree(factory):
+        in_tree: Plugin = _made(factory, name, with_in_tree_args(factory, args), handle)
         return in_tree
     if isinstance(factory, type) and issubclass(factory, Plugin):
         check_plugin_class(factory)
@@ -155,6 +155,15 @@ def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugi
     if not plugin.name:
         plugin.name = name  # type: ignore[misc]
     return plugin
+
+
+def with_in_tree_args(factory: Factory, args: Any) -> Any:
+    """The args for a factory; those of the class of an in-tree or optional plugin are decoded and validated."""
+    return in_tree_args(getattr(factory, "name", ""), args) if _is_in_tree(factory) else args
+
+
+def _is_in_tree(factory: Factory) -> bool:
+    return isinstance(factory, type) and issubclass(factory, InTreePlugin)
 
 
 def _made(factory: Callable[..., Any], name: str, args: Any, handle: Handle) -> Any:

@@ -13,9 +13,11 @@ from tests.unit.extender.server.examples import TIDY, request
 from tests.unit.extender.server.fakes import connected
 
 from stowplan.errors import ConfigError
+from stowplan.extender.handlers import GroupMember
 from stowplan.extender.server import extender as module
 from stowplan.extender.server.configuration import from_options
 from stowplan.extender.server.extender import ExtenderServer
+from stowplan.optional_plugins.fractional_gpu import FractionalGPU
 from stowplan.serving import ServingOptions, listen
 
 pytestmark = pytest.mark.usefixtures("klog")
@@ -228,3 +230,22 @@ def test_what_keeps_it_from_starting(options: dict[str, Any], message: str) -> N
 def test_a_port_that_is_taken() -> None:
     with listen(ANY_PORT) as taken, pytest.raises(ConfigError, match=r"^--port: .* address already in use"):
         ExtenderServer(from_options(port=taken.getsockname()[1]), [TIDY])
+
+
+def test_optional_plugins_have_args_as_in_a_configuration(tmp_path: Path) -> None:
+    """They are decoded, have defaults, and are validated. The API server is not called at the start."""
+    kubeconfig = tmp_path / "kubeconfig"
+    cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
+    context = {"name": "x", "context": {"cluster": "c", "user": ""}}
+    kubeconfig.write_text(json.dumps({"clusters": [cluster], "contexts": [context], "current-context": "x"}))
+
+    def policy(args: object) -> str:
+        options = from_options(port=0, kubeconfig=str(kubeconfig))
+        (plugin,) = ExtenderServer(options, [GroupMember(FractionalGPU, args=args)]).handlers._state.plugins.plugins
+        assert isinstance(plugin, FractionalGPU)
+        return plugin.args.policy
+
+    assert policy(None) == "BestFit"
+    assert policy({"policy": "Packing"}) == "Packing"
+    with pytest.raises(ConfigError, match="must be one of BestFit"):
+        policy({"policy": "Tetris"})
