@@ -4,7 +4,8 @@ Belongs here: node groups (`node_groups`), placement of pods on nodes that do no
 (`estimator`), and the two models. Does not belong here: fields of the scenario (`scenario.schema`), drains
 (`node_lifecycle`). May import the rest of the simulator, except `scenario`, and the rooms below it.
 
-Not modelled: resources that DaemonSet pods take on new nodes, balancing of similar groups, drift, spot prices.
+Not modelled: resources that DaemonSet pods take on new nodes, balancing of similar groups, drift, spot prices, removal
+of unreachable nodes (scale-down-unready-time, node repair).
 """
 
 from stowplan.simulator.autoscaler.cluster_autoscaler import EXPANDERS, ClusterAutoscaler, ClusterAutoscalerSettings
