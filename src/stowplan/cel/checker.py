@@ -49,7 +49,7 @@ class Checker:
         self.functions = functions
         self.fields = fields
         self.errors: list[tuple[str, int]] = []
-        self.bound: Bindings = {}
+        self.bound = Bindings()
         self._fresh = 0
 
     def check(self, node: SyntaxNode, scope: Scope) -> Type:
@@ -75,6 +75,8 @@ class Checker:
                 found = self._undeclared(node.name, node.at)
             case _:
                 raise AssertionError(node)
+        if found.params:
+            self.bound.check_size(found)
         node.type = found
         return found
 
@@ -89,7 +91,7 @@ class Checker:
         return self._error(f"expected type '{expected}' but found '{found}'", at)
 
     def _agree(self, one: Type, other: Type) -> bool:
-        trial = dict(self.bound)
+        trial = Bindings(self.bound)
         if assignable(trial, one, other):
             self.bound = trial
             return True
@@ -155,8 +157,8 @@ class Checker:
         for overload in declared:
             if overload.member != (node.target is not None) or len(overload.args) != len(kinds):
                 continue
-            renamed: Bindings = {name: self._variable() for name in sorted(overload.params)}
-            trial = dict(self.bound)
+            renamed = Bindings({name: self._variable() for name in sorted(overload.params)})
+            trial = Bindings(self.bound)
             wanted = [substitute(renamed, kind) for kind in overload.args]
             if not all(assignable(trial, kind, want) for kind, want in zip(kinds, wanted, strict=True)):
                 continue

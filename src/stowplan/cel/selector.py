@@ -24,7 +24,7 @@ from stowplan.cel.interpreter import Evaluation, Step, plan
 from stowplan.cel.library import Library, Overload
 from stowplan.cel.parser import parse
 from stowplan.cel.syntax import CompileError, display
-from stowplan.cel.types import ANY, BOOL, DEVICE, Type, parse_type, substitute
+from stowplan.cel.types import ANY, BOOL, DEVICE, Type, TypeLimitError, parse_type, substitute
 from stowplan.cel.validators import Validator
 from stowplan.cel.values import CelError, EvaluationStoppedError, type_name
 
@@ -52,6 +52,7 @@ _MAX_ERROR_CHARACTERS = 4096
 _MAX_KEPT_RESULTS = 256
 """Results of an expensive expression that are kept, each for all equal devices."""
 _TOO_DEEP = "expression recursion limit exceeded: 250"
+_TOO_LARGE_TYPES = "types of the expression are too large to check"
 
 
 def _functions() -> dict[str, Sequence[Overload]]:
@@ -173,6 +174,8 @@ def _compile_or_error(expression: str) -> Step | str:
         return _compile(expression)
     except CompileError as error:
         return error.text
+    except TypeLimitError:
+        return f"compilation failed: ERROR: <input>:1:1: {_TOO_LARGE_TYPES}"
     except RecursionError:
         return f"compilation failed: ERROR: <input>:1:1: {_TOO_DEEP}"
 

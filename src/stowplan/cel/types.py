@@ -5,6 +5,7 @@ Upstream: github.com/google/cel-go/common/types/types.go, github.com/google/cel-
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -40,8 +41,39 @@ _SHOWN = {NULL.name: "null", DURATION.name: "duration", TIMESTAMP.name: "timesta
 _DECLARED = {ANY.name: "google.protobuf.Any"}
 _NULLABLE = frozenset((DURATION.name, TIMESTAMP.name, ANY.name, "optional_type"))
 
-Bindings = dict[str, Type]
-"""Type parameters and the types that they are bound to."""
+MAX_TYPE_STEPS = 500_000
+"""Types and their parameters that the checks of one expression look at. Forty maps in each other, each with the same
+map as its key and its value, are a type of a million million parameters."""
+MAX_TYPE_PARTS = 10_000
+
+
+class TypeLimitError(Exception):
+    """An expression with types that are too large to check."""
+
+
+class Bindings(dict[str, Type]):
+    """Type parameters and the types that they are bound to. A copy counts its steps together with the original."""
+
+    __slots__ = ("_steps",)
+    _steps: list[int]
+
+    def __init__(self, of: Mapping[str, Type] | None = None) -> None:
+        super().__init__(of or {})
+        self._steps = of._steps if isinstance(of, Bindings) else [0]
+
+    def step(self) -> None:
+        self._steps[0] += 1
+        if self._steps[0] > MAX_TYPE_STEPS:
+            raise TypeLimitError
+
+    def check_size(self, kind: Type) -> None:
+        """Raise TypeLimitError if a type has too many parts to be compared, copied or shown."""
+        parts = [kind]
+        for found in parts:
+            self.step()
+            parts += found.params
+            if len(parts) > MAX_TYPE_PARTS:
+                raise TypeLimitError
 
 
 def list_of(element: Type) -> Type:
@@ -98,10 +130,12 @@ def substitute(bound: Bindings, kind: Type, *, free_as_dyn: bool = False) -> Typ
     if kind.is_param:
         known = bound.get(kind.name)
         if known is not None:
+            bound.step()
             return substitute(bound, known, free_as_dyn=free_as_dyn)
         return DYN if free_as_dyn else kind
     if not kind.params:
         return kind
+    bound.step()
     return Type(kind.name, tuple(substitute(bound, p, free_as_dyn=free_as_dyn) for p in kind.params))
 
 
@@ -112,6 +146,7 @@ def most_general(one: Type, other: Type) -> Type:
 
 def assignable(bound: Bindings, one: Type, other: Type) -> bool:
     """Whether one type is assignable to the other. Adds the necessary bindings to `bound`."""
+    bound.step()
     if other.is_param:
         valid, known = _fits_parameter(bound, one, other)
         if valid or known:
@@ -154,6 +189,7 @@ def _fits_parameter(bound: Bindings, kind: Type, parameter: Type) -> tuple[bool,
 
 
 def _occurs(bound: Bindings, parameter: Type, kind: Type) -> bool:
+    bound.step()
     if kind == parameter:
         return True
     if kind.is_param:

@@ -1,5 +1,9 @@
+import time
+
 import pytest
-from tests.unit.cel.asking import ask
+from tests.unit.cel.asking import ask, chained
+
+from stowplan.cel.cost import CPU_LIMIT_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -45,3 +49,28 @@ def test_all_errors_are_told_in_order() -> None:
     answer = ask("foo && bar")
     assert isinstance(answer, str)
     assert answer.index("'foo'") < answer.index("'bar'")
+
+
+CHAIN = " && ".join(f"a{i} == [{{a{i + 1}: a{i + 1}}}]" for i in range(40))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        chained("1", "{x: x}", 40, "true"),
+        chained("1", "{x: x}", 40, "x == 'a'"),
+        chained("[]", "{x: x}", 40, "x == x"),
+        f"{''.join(f'cel.bind(a{i}, [], ' for i in range(41))}{CHAIN} && a0.size() == 0{')' * 41}",
+    ],
+)
+def test_types_that_are_too_large_are_an_error(expression: str) -> None:
+    began = time.thread_time()
+    answer = str(ask(expression))
+    assert time.thread_time() - began < CPU_LIMIT_SECONDS
+    assert "types of the expression are too large to check" in answer
+
+
+def test_nested_maps_are_checked() -> None:
+    assert ask(chained("1", "{'a': x}", 40, "x.size() == 1")) is True
+    assert ask(chained("1", "{'a': x, 'b': x}", 10, "x == x")) is True
+    assert ask(chained("1", "[x, x]", 40, "x.size() == 2")) is True

@@ -20,17 +20,17 @@ from stowplan.cel.types import Bindings, assignable, most_general, parse_type, s
     ],
 )
 def test_which_types_agree(one: str, other: str, agree: bool) -> None:
-    assert assignable({}, parse_type(one), parse_type(other)) is agree
-    assert assignable({}, parse_type(other), parse_type(one)) is agree
+    assert assignable(Bindings(), parse_type(one), parse_type(other)) is agree
+    assert assignable(Bindings(), parse_type(other), parse_type(one)) is agree
 
 
 def test_parameters_are_found_out() -> None:
-    bound: Bindings = {}
+    bound = Bindings()
     assert assignable(bound, parse_type("map(string, list(int))"), parse_type("map(K, list(V))"))
     assert substitute(bound, parse_type("map(V, K)")) == parse_type("map(int, string)")
     assert not assignable(bound, parse_type("bool"), parse_type("K"))
     assert not assignable(bound, parse_type("list(A)"), parse_type("A"))
-    assert substitute({}, parse_type("list(A)"), free_as_dyn=True) == parse_type("list(dyn)")
+    assert substitute(Bindings(), parse_type("list(A)"), free_as_dyn=True) == parse_type("list(dyn)")
 
 
 def test_the_more_general_type_is_kept() -> None:
