@@ -9,7 +9,7 @@ import dataclasses
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
 from types import FunctionType
 from typing import Any, Final, NoReturn, get_args
@@ -19,7 +19,7 @@ import msgspec
 
 from stowplan.api.kinds import KINDS
 from stowplan.errors import PluginBugError
-from stowplan.framework.plugin import Normalizer, Plugin, Scope, implements
+from stowplan.framework.plugin import Normalizer, Plugin, Scope, implements, is_set_beside
 from stowplan.framework.points import POINTS, STEPS, implements_point
 from stowplan.framework.safe_text import place, shown
 
@@ -64,6 +64,21 @@ def check_constructor(cls: type[Plugin]) -> None:
     constructor = inspect.getattr_static(cls, "__init__")
     if isinstance(constructor, FunctionType) and not _accepts(constructor, 2):
         _fail(cls, "__init__ must take (self, args, handle) and call super().__init__(args, handle)", constructor)
+
+
+def check_forms(cls: type[Plugin], base: type[Plugin], forms: Mapping[str, tuple[str, ...]]) -> None:
+    """Raises PluginBugError for a class that overrides a method and inherits others that are called instead of it.
+
+    `forms` has these others by method; those of `base` call the method."""
+    if cls in _checked:
+        return
+    for method, others in forms.items():
+        old = [each for each in others if getattr(cls, each) is not getattr(base, each)]
+        old = [each for each in old if not is_set_beside(cls, each, method)]
+        if old:
+            advice = "override them, too, or derive the class from stowplan.Plugin"
+            _fail(cls, f"it overrides {method} and inherits {', '.join(old)}, called instead of it: {advice}")
+    _checked.add(cls)
 
 
 def check_plugin(plugin: Plugin) -> None:

@@ -38,6 +38,16 @@ class SharedScorer(Protocol):
         ...
 
 
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "pre_filter": ("idle_filter",),
+    "filter": ("filter_nodes", "passing_nodes", "slot_filter", "demands"),
+    "pre_score": ("idle_score",),
+    "score": ("score_nodes", "slot_scorer", "shared_scorer"),
+    "normalize_score": ("normalize_nodes",),
+}
+"""By method of an in-tree plugin: the methods that may be called instead of it, and have to agree with it."""
+
+
 class InTreePlugin(Plugin):
     """A plugin with both forms: plain ints for one node, columns for many. Property tests compare the two forms."""
 

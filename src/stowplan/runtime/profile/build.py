@@ -18,11 +18,12 @@ from stowplan.config.types import Plugin as ConfiguredPlugin
 from stowplan.errors import PluginBugError, StowplanError
 from stowplan.framework import Handle, Plugin
 from stowplan.framework.extender import Extender
-from stowplan.framework.plugin_checks import check_constructor, check_plugin, check_plugin_class
+from stowplan.framework.plugin_checks import check_constructor, check_forms, check_plugin, check_plugin_class
 from stowplan.framework.points import PLACEMENT_SCORE, POINTS, QUEUE_SORT, SCORE, implements_point
 from stowplan.framework.safe_text import raised, shown
 from stowplan.optional_plugins.registry import optional_classes
 from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base.plugin import FORMS
 from stowplan.plugins.registry import for_release
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.sampling import Rotation, Sampler
@@ -140,6 +141,7 @@ def _mentioned(plugins: Plugins) -> dict[str, None]:
 def instantiate(factory: Factory, name: str, args: Any, handle: Handle) -> Plugin:
     """Calls a plugin's factory. Exceptions, and mistakes in the plugin's class, become a PluginBugError of one line."""
     if _is_in_tree(factory):
+        check_forms(factory, InTreePlugin, FORMS)
         in_tree: Plugin = _made(factory, name, with_in_tree_args(factory, args), handle)
         return in_tree
     if isinstance(factory, type) and issubclass(factory, Plugin):

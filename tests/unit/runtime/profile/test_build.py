@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -11,9 +13,15 @@ from tests.builders import Json, World, node, pod, profile_config
 
 from stowplan.cache import Cluster
 from stowplan.config import IN_TREE_PLUGINS, default_configuration, from_builtins
-from stowplan.errors import ConfigError, PluginError, StowplanError
-from stowplan.framework import CycleState, Handle, NodeInfo, Nodes, Plugin, Pod, QueuedPodInfo, Status, reject
+from stowplan.errors import ConfigError, PluginBugError, PluginError, StowplanError
+from stowplan.framework import CycleState, Handle, Mask, NodeInfo, Nodes, Plugin, Pod, QueuedPodInfo, Status, reject
+from stowplan.framework.plugin_checks import check_forms
 from stowplan.framework.points import RUN_POINTS
+from stowplan.optional_plugins.registry import MODULES, optional_classes
+from stowplan.plugins.base import InTreePlugin
+from stowplan.plugins.base.plugin import FORMS
+from stowplan.plugins.node_name import NodeName
+from stowplan.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from stowplan.plugins.registry import REGISTRY
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import build_profiles, enable_everywhere
@@ -163,6 +171,42 @@ def test_factories_that_fail(factory: Any, text: str) -> None:
     with pytest.raises(PluginError) as caught:
         World(plugins={"x": factory})
     assert text in str(caught.value)
+
+
+class NameSuffices(NodeName):
+    def filter(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status | None:
+        return None
+
+
+class AnyName(NameSuffices):
+    def filter_nodes(self, state: CycleState, pod: Pod, nodes: Nodes) -> Iterator[tuple[Mask, Status]]:
+        return iter(())
+
+
+class OtherWeights(NodeResourcesBalancedAllocation):
+    def score(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
+        return 0
+
+
+class Renamed(NodeName):
+    name = "Renamed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (NameSuffices, "class NameSuffices: it overrides filter and inherits filter_nodes, "),
+        (OtherWeights, "class OtherWeights: it overrides score and inherits score_nodes, "),
+    ],
+)
+def test_a_subclass_of_an_in_tree_plugin_overrides_all_forms_of_a_rule(kind: type[InTreePlugin], text: str) -> None:
+    with pytest.raises(PluginBugError, match=re.escape(text)):
+        World(plugins={kind.__name__: kind})
+
+
+@pytest.mark.parametrize("kind", [Renamed, AnyName, *REGISTRY.values(), *optional_classes(MODULES).values()])
+def test_these_do(kind: type[InTreePlugin]) -> None:
+    check_forms(kind, InTreePlugin, FORMS)
 
 
 def build(config: Json, **plugins: Any) -> None:
