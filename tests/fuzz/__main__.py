@@ -44,6 +44,7 @@ def main(objects: int, seed: int | None) -> None:
         "objects": trial.findings.objects,
         "accepted": dict(batches.accepted),
         "rejected": dict(batches.rejected),
+        "selectors": trial.findings.selectors,
         "decisions": len(trial.findings.decisions),
         "median_ms": round(1000 * trial.findings.median, 3),
         "longest_ms": round(1000 * trial.slowest[0], 3),

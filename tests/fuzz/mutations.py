@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.e2e.devices import claim, device_class, device_slice, resource, user
 from tests.e2e.hostile_pods import BUILDERS
+from tests.fuzz.expressions import Expressions
 
 from stowplan.testing import node, pod
 from stowplan.testing.objects import JsonObject
@@ -21,16 +22,6 @@ NUMBERS = (0, 1, -1, 2, 100, 65_535, 2**31 - 1, 2**31, 2**53, 2**63 - 1, -(2**31
 QUANTITIES = ("0", "1", "100m", "1.5", "1e3", "1E", "9223372036854775807", "1n", "1Ki", "0.5Gi", "12e-3", "-1", "1e20")
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal", "")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute", "")
-EXPRESSIONS = (
-    "true",
-    "device.driver == 'gpu.example.com'",
-    "device.attributes['gpu.example.com'].model == 'a'",
-    "device.capacity['gpu.example.com'].memory.compareTo(quantity('1Gi')) > 0",
-    "'a'.matches('(a?){10}')",
-    "'%s'.format(['a']) == 'a'",
-    "[1, 2].exists(x, x > 1) || 1 / 0 == 0",
-    "semver('1.2.3').major() == 1",
-)
 
 Maker = Callable[["Mutations", str], JsonObject]
 
@@ -40,6 +31,7 @@ class Mutations:
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
+        self._expressions = Expressions(rng)
         self._number = 0
 
     def object(self) -> JsonObject:
@@ -106,7 +98,7 @@ class Mutations:
 
     def claim(self, name: str) -> JsonObject:
         rng = self._rng
-        made = claim(name, NAMESPACE, rng.choice(EXPRESSIONS))
+        made = claim(name, NAMESPACE, self._expressions.expression())
         exactly = made["spec"]["devices"]["requests"][0]["exactly"]
         exactly |= rng.choice(({}, {"count": 2}, {"allocationMode": "All"}, {"adminAccess": True}, {"count": 2**31}))
         if rng.random() < 0.2:
@@ -127,7 +119,7 @@ class Mutations:
         return made
 
     def device_class(self, name: str) -> JsonObject:
-        return device_class(name, selectors=[{"cel": {"expression": self._rng.choice(EXPRESSIONS)}}])
+        return device_class(name, selectors=[{"cel": {"expression": self._expressions.expression()}}])
 
     def claim_template(self, name: str) -> JsonObject:
         return resource("ResourceClaimTemplate", name, {"spec": self.claim(name)["spec"]}, NAMESPACE)

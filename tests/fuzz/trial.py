@@ -6,27 +6,43 @@ import gc
 import statistics
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 import msgspec
 from tests.builders.engine_host import Host
 
+from stowplan import api
 from stowplan.api import codec
 from stowplan.api.kinds import KINDS
+from stowplan.cel import DeviceValue, compile_selector
+from stowplan.cel.cost import CPU_LIMIT_SECONDS
 from stowplan.framework import PatchStatus
 from stowplan.testing import node, pod
 from stowplan.testing.objects import JsonObject
 
 MAX_RATIO = 100.0
 """The longest decision, in multiples of the median."""
+MAX_SELECTOR_SECONDS = 1.5 * CPU_LIMIT_SECONDS
+"""CPU time of compiling a selector and evaluating it for a device."""
 MAX_CYCLES_PER_OBJECT = 3
+DEVICE = DeviceValue(
+    "gpu.example.com",
+    api.Device(
+        name="gpu-0",
+        attributes={"model": api.DeviceAttribute(string_value="a"), "number": api.DeviceAttribute(int_value=1)},
+        capacity={"memory": api.DeviceCapacity(value="40Gi")},
+    ),
+)
 BUG = "internal error"
 
 
 @dataclass
 class Findings:
     objects: int = 0
+    selectors: int = 0
     decisions: list[float] = field(default_factory=list)
     """Seconds of each scheduling cycle, in the order in which they ran."""
     problems: list[str] = field(default_factory=list)
@@ -77,6 +93,7 @@ class Trial:
             self.findings.objects += 1
             try:
                 self._put(host, made)
+                self._ask(made)
                 self._schedule(host, MAX_CYCLES_PER_OBJECT)
             except Exception:
                 self.findings.problems.append(f"{traceback.format_exc()}\n{msgspec.json.encode(made).decode()}")
@@ -90,6 +107,17 @@ class Trial:
         if made["kind"] == "Pod":
             self._json[made["metadata"]["name"]] = text.decode()
         host.put(codec.decode(KINDS[made["kind"]].struct, text))
+
+    def _ask(self, made: JsonObject) -> None:
+        """Evaluate the selectors of an object: decisions evaluate those of few claims."""
+        for expression in _expressions(made):
+            began = time.thread_time()
+            selector = compile_selector(expression)
+            answer = selector.error or selector.matches(DEVICE)
+            seconds = time.thread_time() - began
+            self.findings.selectors += 1
+            if seconds > MAX_SELECTOR_SECONDS or BUG in str(answer):
+                self.findings.problems.append(f"selector took {seconds:.1f} s, returned {answer}: {expression}")
 
     def _schedule(self, host: Host, cycles: int) -> None:
         host.pass_time(host.clock.now + 0.1)
@@ -122,3 +150,14 @@ class Trial:
             return
         if left:
             self.findings.problems.append(f"{left} pods and nodes are left after everything was deleted")
+
+
+def _expressions(value: Any) -> Iterator[str]:
+    """All CEL expressions in an object."""
+    if isinstance(value, list):
+        yield from chain.from_iterable(map(_expressions, value))
+    elif isinstance(value, dict):
+        cel = value.get("cel")
+        if isinstance(cel, dict) and isinstance(cel.get("expression"), str):
+            yield cel["expression"]
+        yield from chain.from_iterable(map(_expressions, value.values()))
