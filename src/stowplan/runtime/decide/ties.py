@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowplan.cache import NodeTable
+from stowplan.framework import Nodes
 
 TIE_BITS = 16
 """The low bits of a rank, which are random."""
@@ -60,3 +61,11 @@ class Ties:
                 noise[nodes.slot_of[name]] = max((1 << TIE_BITS) - 1 - rank, 0)
             self._noise = noise
         return self._noise
+
+
+def best_slot(nodes: Nodes, ranks: Ranks) -> int:
+    """The slot of the highest rank; `ranks` is written to."""
+    if nodes.holes is not None:
+        ranks[nodes.holes] = -1
+    position = int(ranks.argmax())
+    return position if isinstance(nodes.index, slice) else int(nodes.index[position])

@@ -32,7 +32,8 @@ from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.fit_error import none_available
 from stowplan.runtime.decide.pipeline import schedule_pod, schedule_pod_with_extenders
-from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned
+from stowplan.runtime.decide.planned import Planned
+from stowplan.runtime.decide.sources import Afresh, AnswerSource
 from stowplan.runtime.groups.affinity_lists import AffinityLists
 from stowplan.runtime.groups.group_status import SUCCESS, GroupStatus, failure, of_status, unschedulable
 from stowplan.runtime.groups.parallel_trial import ColumnTrial

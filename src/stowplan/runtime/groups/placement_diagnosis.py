@@ -7,8 +7,9 @@ import numpy as np
 from stowplan.framework import CycleState, Mask, Nodes, Pod, Slots
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.filtering import PreFiltered
+from stowplan.runtime.decide.planned import Planned
 from stowplan.runtime.decide.sampling import Sampler
-from stowplan.runtime.decide.sources import Afresh, Planned
+from stowplan.runtime.decide.sources import Afresh
 from stowplan.runtime.decide.ties import Ranks
 from stowplan.runtime.profile.profile import Profile
 

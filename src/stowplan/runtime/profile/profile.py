@@ -16,10 +16,11 @@ from stowplan.queue.nominator import Nominator
 from stowplan.runtime.decide.decision import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.pipeline import schedule_pod, schedule_pod_with_extenders
+from stowplan.runtime.decide.planned import Planned
 from stowplan.runtime.decide.refusals import RefusalMemory
 from stowplan.runtime.decide.sampling import Sampler
 from stowplan.runtime.decide.shared_answers import SharedNodeAnswers
-from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned, Shared
+from stowplan.runtime.decide.sources import Afresh, AnswerSource, Shared
 from stowplan.runtime.decide.ties import Ties, rank_type
 from stowplan.runtime.decide.what_if import has_extensions
 from stowplan.runtime.out_of_tree.plugin import OutOfTreePlugin, plugin_bugs

@@ -9,7 +9,7 @@ from tests.builders import HOSTNAME, Json, World, away, node, pod, term
 from stowplan.cache.kept import MAX_SCALAR_REPAIRS
 from stowplan.framework import CycleState, Pod
 from stowplan.runtime.decide.filtering import run_pre_filters
-from stowplan.runtime.decide.plan import Plan, TokenFilter
+from stowplan.runtime.decide.plan import Plan
 
 NEWCOMER = pod("p", requests={"cpu": 1})
 
@@ -185,18 +185,3 @@ def test_a_failure_leads_to_a_new_plan(followed: Followed, monkeypatch: pytest.M
     monkeypatch.undo()
     assert not followed.plan.undisturbed(followed.pod)
     assert followed.feasible() == "bcd"
-
-
-def test_a_token_that_changes_in_most_cycles_is_not_worth_keeping_answers_for() -> None:
-    world = World([node("a")])
-    made = world.pod(pod("p", affinity=away(term(HOSTNAME, "r"))))
-    plugin = world.plugin("InterPodAffinity")
-    part, tokens = TokenFilter(plugin, made.template), iter(range(100))
-    plugin.filter_token = lambda pod: next(tokens)
-    state = CycleState()
-    plugin.pre_filter(state, made, world.cluster.nodes.everything())
-    seen = []
-    for _ in range(12):
-        assert part.refresh(state, made, world.cluster.nodes.everything(), 1)
-        seen.append(part.restless)
-    assert seen == [False] * 8 + [True] * 4

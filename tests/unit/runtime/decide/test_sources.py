@@ -12,8 +12,9 @@ from stowplan.framework import CycleState, Nodes, Plugin, Pod, Status, reject, s
 from stowplan.runtime import Decision
 from stowplan.runtime.decide.diagnosis import Diagnosis
 from stowplan.runtime.decide.pipeline import schedule_pod
+from stowplan.runtime.decide.planned import Planned
 from stowplan.runtime.decide.sampling import Rotation, Sampler
-from stowplan.runtime.decide.sources import Afresh, AnswerSource, Planned, Shared
+from stowplan.runtime.decide.sources import Afresh, AnswerSource, Shared
 
 Make = Callable[[World, Pod], AnswerSource]
 

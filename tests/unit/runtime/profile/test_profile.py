@@ -110,7 +110,7 @@ def test_plans_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         made.append(pod)
         return Plan(profile, pod)
 
-    monkeypatch.setattr("stowplan.runtime.decide.sources.Plan", make)
+    monkeypatch.setattr("stowplan.runtime.decide.planned.Plan", make)
 
     def decide(number: int) -> None:
         assert world.decide(pod("p", labels={"app": f"a{number}"})).node_name
