@@ -26,7 +26,7 @@ def write(writer: Writer, kinds: Mapping[str, api.Kind], instruction: Write, ans
     if kind is None:
         answer(instruction, Failure("the server could not find the requested resource", "NotFound"))
     else:
-        make = _StatusRequest if instruction.subresource == "status" else _WriteRequest
+        make = _ObjectStatusRequest if instruction.subresource == "status" else _WriteRequest
         writer.submit(make(instruction, kind, answer))
 
 
@@ -59,7 +59,7 @@ class _WriteRequest(WriteRequest):
             return Failure(f"the reply makes no sense: {error}", "InternalError")
 
 
-class _StatusRequest(_WriteRequest):
+class _ObjectStatusRequest(_WriteRequest):
     """A status follows a write of the object itself: a claim gets its finalizer before its allocation."""
 
     __slots__ = ()
