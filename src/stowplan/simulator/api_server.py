@@ -242,9 +242,10 @@ class ApiServer:
         self._stores.of(kind).remove(key)
         self._note_incarnation(kind, key)
         if (owner := controller_of(item)) is not None:
-            self._dependents.get(owner.uid, _NO_KINDS).get(kind, _NO_NAMES).pop(item.metadata.name, None)
-        if not any(self._dependents.get(item.metadata.uid, _NO_KINDS).values()):
-            self._dependents.pop(item.metadata.uid, None)
+            kinds = self._dependents.get(owner.uid, _NO_KINDS)
+            kinds.get(kind, _NO_NAMES).pop(item.metadata.name, None)
+            if not any(kinds.values()):
+                self._dependents.pop(owner.uid, None)
         self._changes.append(ObjectChange(item, removed=True))
 
     def _note_incarnation(self, kind: type, key: str) -> None:

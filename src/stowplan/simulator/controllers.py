@@ -58,6 +58,10 @@ class Controllers:
         """Create a pod, unless a quota forbids it."""
         self._workloads.create_pod(pod)
 
+    def try_create_pod(self, pod: api.Pod) -> str:
+        """Create a pod; returns why the API server refuses it, empty if it does not. Its creator has to remember it."""
+        return self._workloads.try_create_pod(pod)
+
     @property
     def not_created(self) -> list[NotCreated]:
         """Pods that the API server refused to create."""

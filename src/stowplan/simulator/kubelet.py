@@ -129,6 +129,8 @@ class LifeObserver:
 
     def pod_ended(self, life: PodLife) -> None: ...
 
+    def pod_refused(self, name: str, message: str) -> None: ...
+
     def job_ended(self, name: str, outcome: str) -> None: ...
 
     def node_event(self, kind: str, node: str, detail: str) -> None: ...
@@ -168,6 +170,12 @@ class Kubelet:
             self._pod_changed(None, pod)
         api_server.listen(api.Pod, self._pod_changed)
         api_server.listen(api.Node, observer.node_changed)
+
+    def refused(self, pod: api.Pod, message: str) -> None:
+        """A pod without a controller was not created, so its work is dropped."""
+        name = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        self.forget(f"Pod/{name}")
+        self._observer.pod_refused(name, message)
 
     def register(self, owner: str, works: list[Work]) -> None:
         """Set the work of the next pods of an owner: `Job/namespace/name`, or `Pod/namespace/name`."""

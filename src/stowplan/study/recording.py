@@ -180,6 +180,9 @@ class RunRecording(Observer, LifeObserver):
         self._write_pod(life)
         self.jobs.pod_ended(life)
 
+    def pod_refused(self, name: str, message: str) -> None:
+        self.event(self._now, "pod not created", name, "", message)
+
     def job_ended(self, name: str, outcome: str) -> None:
         self.jobs.job_ended(name, outcome)
 

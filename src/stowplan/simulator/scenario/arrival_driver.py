@@ -22,6 +22,8 @@ from stowplan.simulator.scenario.workloads import CompiledWorkload, Json, as_gan
 from stowplan.simulator.streams import RandomStreams
 from stowplan.simulator.workloads.jobs import pods_at_once
 
+_REFUSAL_SECONDS = 1.0
+"""After which the user of a closed workload goes on if the API server refuses a pod."""
 _PER_ARRIVAL = ("$n", "$at", "${n}", "${at}")
 
 
@@ -142,7 +144,10 @@ class ArrivalDriver:
         if isinstance(item, api.Pod):
             self._kubelet.register(f"Pod/{key}", [self._work(index, arrival, key)])
             self._note_user(user, f"Pod/{key}")
-            self._controllers.create_pod(item)
+            if message := self._controllers.try_create_pod(item):
+                self._kubelet.refused(item, message)
+                if user is not None:  # Later, since the user also waits for other objects of this arrival.
+                    self._at(arrival.time + _REFUSAL_SECONDS, partial(self._user_done, f"Pod/{key}"))
             return
         if isinstance(item, api.Job):
             count = max(item.spec.completions or 1, pods_at_once(item))

@@ -88,7 +88,9 @@ class TraceDriver:
             spec = self._admitted(pod.spec)
             if spec.node_name and self._kubelet.api_server.get(api.Node, spec.node_name) is None:
                 spec = replace(spec, node_name="")
-            self._controllers.create_pod(api.Pod(metadata=metadata, spec=spec, status=api.PodStatus(phase="Pending")))
+            created = api.Pod(metadata=metadata, spec=spec, status=api.PodStatus(phase="Pending"))
+            if message := self._controllers.try_create_pod(created):
+                self._kubelet.refused(created, message)
         self.begin()
 
     def _admitted(self, spec: api.PodSpec) -> api.PodSpec:

@@ -113,6 +113,13 @@ class WorkloadReconciler:
         """Create a pod without a controller."""
         self._create([pod])
 
+    def try_create_pod(self, pod: api.Pod) -> str:
+        """Create a pod without a controller. Returns the message if it is refused, which is not noted here."""
+        message = self._exists(pod) or self._quotas.forbids(pod) or ""
+        if not message:
+            self._api_server.put(pod)
+        return message
+
     def _create(self, items: Iterable[Any]) -> None:
         """Create objects of one owner; after the first pod that is forbidden, its other pods are not tried."""
         refused: NotCreated | None = None

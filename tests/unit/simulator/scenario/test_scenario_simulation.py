@@ -312,3 +312,36 @@ def test_an_empty_duration_of_a_file_is_that_of_the_template(tmp_path: Path) -> 
     assert [time for time, _, _ in diary.of("succeeded")] == [60, 123, 421, 422]
     _, diary = simulate(from_file(tmp_path, rows, duration="5m"))
     assert [time for time, _, _ in diary.of("succeeded")] == [300, 301, 302, 303]
+
+
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "q", "namespace": "default"},
+    "spec": {"hard": {"pods": "2"}},
+}
+
+
+def test_nothing_is_kept_for_pods_that_a_quota_forbids(tmp_path: Path) -> None:
+    (tmp_path / "quota.yaml").write_text(json.dumps(QUOTA))
+    given = document(arrivals(at=tuple(range(9)), duration="1m"), manifests=["quota.yaml"])
+    simulation, diary = simulate(compile_scenario(given, "s.yaml", tmp_path), until=30)
+    assert len(diary.of("created")) == 2
+    assert simulation.kubelet._registered == {}
+    assert simulation.simulation.controllers.not_created == []
+
+
+def test_a_user_tries_again_when_a_quota_forbids_the_pod(tmp_path: Path) -> None:
+    (tmp_path / "quota.yaml").write_text(json.dumps(QUOTA))
+    closed = {"name": "c", "template": pod("100m"), "arrivals": {"closed": {"users": 3, "think": "10s"}}}
+    given = document({**closed, "duration": "1m"}, manifests=["quota.yaml"], until={"time": "80s"})
+    _, diary = simulate(compile_scenario(given, "s.yaml", tmp_path))
+    assert [time for time, _, _ in diary.of("created")] == [10, 10, 76, 80]
+
+
+def test_nothing_is_kept_for_jobs_that_are_gone() -> None:
+    job = workload("Job", "train", "100m", parallelism=2, completions=2)
+    given = {**arrivals("train", at=(0, 100, 200), duration={"uniform": ["5s", "15s"]}), "template": job}
+    simulation, diary = simulate(load(given, ttl="20s", grace="3s"))
+    assert len(diary.of("succeeded")) == 6
+    assert simulation.api_server._dependents == {}
