@@ -106,7 +106,7 @@ def load_summary(folder: Path) -> tuple[dict[str, Any], list[MetricValue]]:
         ]
     except OSError as error:
         raise InputError(f"{file}: {os_error_text(error)}") from error
-    except (msgspec.DecodeError, LookupError, TypeError) as error:
+    except (msgspec.DecodeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{file}: not a result of a run") from error
     if document.get("error"):
         raise InputError(f"{file}: the run is not complete: {document['error']}")

@@ -83,6 +83,9 @@ class Arrival(NamedTuple):
             return f"the duration {self.duration:g} is not from 0 to {MAX_TRACE_SECONDS:g} seconds"
         if not 1 <= self.gang <= MAX_GANG_PODS:
             return f"{self.gang:,} pods; from 1 to {MAX_GANG_PODS:,} can be read"
+        texts = self.key + self.job + self.tenant
+        if not texts.isascii() and any("\ud800" <= char <= "\udfff" for char in texts):
+            return "key, job or tenant is not text in UTF-8"
         if problem := _problem_of_amounts("the request", self.requests):
             return problem
         return "" if -(2**31) <= self.priority < 2**31 else f"the priority {self.priority} is not of 32 bits"

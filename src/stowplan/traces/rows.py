@@ -105,8 +105,8 @@ def open_text(path: Path) -> IO[str]:
     """Open a text file, gzipped if it ends in .gz."""
     try:
         if path.suffix == ".gz":
-            return gzip.open(path, "rt", encoding="utf-8", newline="")
-        return path.open(encoding="utf-8", newline="")
+            return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+        return path.open(encoding="utf-8-sig", newline="")
     except OSError as problem:
         raise InputError(f"{path}: {os_error_text(problem)}") from problem
 

@@ -265,6 +265,7 @@ def test_pods_are_spread_over_zones() -> None:
         ({"pods": {"app": "a"}, "all": "running", "skew": 2}, "$.expect[0].skew: needs spread"),
         ({"metric": "slo.wait", "above": 0.9}, "$.expect[0].metric: slo.wait needs a bound in $.record.slo.wait"),
         ({"pods": {"app": "a"}}, "$.expect[0]: expected one of all, spread and on"),
+        ({"metric": "jct.mean", "compare": "\0"}, "$.expect[0].compare: \0/run.json: not a result of a run"),
         ({"metric": "jct.mean", "compare": "nowhere"}, "$.expect[0].compare: nowhere/run.json: No such file"),
         (
             {"metric": "wait.p95", "where": {"size": "1"}, "below": 1},

@@ -158,3 +158,13 @@ def test_the_summary_of_a_trace_names_its_origin(folder: Path) -> None:
     for name, origin in (("Cores", ""), ("Described", "example.com/trace")):
         (folder / "own.py").write_text(f"{LOADER}\nclass Described(Cores):\n    origin = 'example.com/trace'\n")
         assert open_trace(f"./own.py:{name}", folder, folder=folder).about().origin == origin
+
+
+def test_a_file_with_a_byte_order_mark(folder: Path) -> None:
+    (folder / "jobs.csv").write_text("\ufeffat,seconds,cores\n0,600,4\n", encoding="utf-8")
+    assert run(folder)[0] == 0
+
+
+def test_text_that_no_file_can_hold_is_one_line(folder: Path) -> None:
+    (folder / "own.py").write_text(LOADER.replace('f"job-{row.line}"', '"\\ud800"'))
+    assert run(folder) == (2, f"stowplan: {folder}/jobs.csv: \\ud800: key, job or tenant is not text in UTF-8\n")

@@ -220,10 +220,10 @@ class _Ascending:
     """A conversion to times, none of which is before the previous one."""
 
     def __init__(self) -> None:
-        self._latest = -math.inf
+        self._latest = 0.0
 
     def __call__(self, value: object) -> float:
-        found = seconds_of(value)
+        found = length_of(value)
         if found < self._latest:
             raise ValueError(f"{found:g} is before the previous one, {self._latest:g}")
         self._latest = found

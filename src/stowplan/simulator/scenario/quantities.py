@@ -125,9 +125,11 @@ Convert = Callable[[object], float]
 
 
 def number_of(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER:
-        return float(value)
-    raise ValueError(f"expected a number, got {type_name(value)}")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"expected a number, got {type_name(value)}")
+    if not abs(value) <= MAX_NUMBER:
+        raise ValueError(f"expected a number of at most {MAX_NUMBER:g}")
+    return float(value)
 
 
 def count_of(value: object) -> float:
@@ -310,7 +312,7 @@ def _empirical(value: object, convert: Convert, folder: Path) -> RandomQuantity:
 def read_column(file: Path, column: object, convert: Convert, path: str) -> list[float]:
     """A column of a CSV file with a heading; the first one by default."""
     try:
-        with file.open(newline="", encoding="utf-8") as stream:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.DictReader(stream)
             names = list(rows.fieldnames or ())
             name = column if isinstance(column, str) else (names[0] if names else "")

@@ -170,7 +170,7 @@ def _objects(
         except InputError as error:
             problems.add(f"{path}.manifest", str(error))
     for where, document in found:
-        kind = SIMULATED.get(document.get("kind", ""))
+        kind = SIMULATED.get(str(document.get("kind", "")))
         if kind is None:
             problems.add(where, f"kind {document.get('kind', '')!r} is not simulated")
             continue
@@ -178,9 +178,16 @@ def _objects(
             text = with_marks(msgspec.json.encode(document).decode(), 1, 0.0)
             item = codec.decode(kind.struct, text)
             check_object(kind, document, item, where, problems)
-            yield {"metadata": {}, **document}, item
+            yield {"metadata": {}, **_without_nulls(document)}, item
         except InputError as error:
             problems.add(where + str(error).removeprefix("$").partition(": ")[0], str(error).partition(": ")[2])
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without fields that are null, which are absent for Kubernetes."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _replicas(

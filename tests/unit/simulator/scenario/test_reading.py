@@ -265,6 +265,7 @@ def test_names_that_a_manifest_has_twice(tmp_path: Path) -> None:
         ("0,60\n1,-5\n", "line 3, column duration: must be 0 or more"),
         ("0,60\n\n5,60\n4,60\n", "line 5, column time: 4 is before the previous one, 5"),
         ("0,60\nsoon,60\n", "line 3, column time: expected a time such as 90s"),
+        ("-5,60\n", "line 2, column time: must be 0 or more"),
     ],
 )
 def test_a_bad_row_of_an_arrivals_file(tmp_path: Path, rows: str, problem: str) -> None:
@@ -273,3 +274,28 @@ def test_a_bad_row_of_an_arrivals_file(tmp_path: Path, rows: str, problem: str) 
         compile_scenario(document({**BATCH, "duration": None, "arrivals": {"file": "a.csv"}}), "s.yaml", tmp_path)
     (found,) = caught.value.problems
     assert found.startswith(f"s.yaml: $.workloads[0].arrivals.file: {tmp_path / 'a.csv'}: {problem}")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {**pod(), "metadata": None},
+        {**pod(), "metadata": {"name": None, "namespace": None}},
+        {**workload("Job", "a"), "spec": {**workload("Job", "a")["spec"], "selector": None}},
+    ],
+)
+def test_fields_that_are_null_are_absent(template: dict[str, Any]) -> None:
+    (found,) = compile_scenario(document({**BATCH, "template": template}), "s.yaml", Path()).workloads
+    assert None not in [*found.documents[0].values(), *found.documents[0]["metadata"].values()]
+
+
+def test_a_kind_that_is_no_text() -> None:
+    found = problems({**BATCH, "template": {"kind": ["Pod"]}})
+    assert found == ["s.yaml: $.workloads[0].template: kind ['Pod'] is not simulated"]
+
+
+def test_a_file_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\ufefftime,duration\n1,60\n", encoding="utf-8")
+    (found,) = compile_scenario(document({**BATCH, "arrivals": {"file": "a.csv"}}), "s.yaml", tmp_path).workloads
+    assert found.arrivals is not None
+    assert list(found.arrivals.draw(RandomStreams(0), "a")) == [(1.0, 60.0)]
