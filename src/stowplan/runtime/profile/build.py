@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -164,7 +164,7 @@ def with_in_tree_args(factory: Factory, args: Any) -> Any:
     return in_tree_args(getattr(factory, "name", ""), args) if _is_in_tree(factory) else args
 
 
-def _is_in_tree(factory: Factory) -> bool:
+def _is_in_tree(factory: Factory) -> TypeGuard[type[InTreePlugin]]:
     return isinstance(factory, type) and issubclass(factory, InTreePlugin)
 
 
