@@ -66,7 +66,7 @@ class CostTracker:
         self._checked_work = _CHECK_WORK
         self.cost = 0
         self.regexes: dict[str, Regex | CelError] = {}
-        """Patterns whose compilation is paid for."""
+        """Programs that are kept for this evaluation, whose compilation is paid for."""
 
     def spend(self, cost: int) -> None:
         """Charge units of the cost model, before the call that they pay for."""

@@ -36,6 +36,8 @@ _SYNTAX_BYTES, _SMALL_BYTES, _LARGE_BYTES = 1 << 10, 1 << 20, 8 << 20
 for patterns of which only the syntax is checked: RE2 gives up after the first instructions."""
 _SMALL_PROGRAMS, _LARGE_PROGRAMS = 64, 8
 """Programs that are kept: at most 128 MiB together."""
+_MAX_PAID_PROGRAMS, _MAX_PAID_WORK = 32, 10_000 * COMPILE_WORK
+"""Programs that an evaluation keeps, all of the small limit: 32 MiB."""
 _MAX_KEPT_CHARACTERS = 10_240
 """Characters of a pattern that is kept. No literal is longer; patterns made by an evaluation may be."""
 _MAX_NESTING = 1000
@@ -111,14 +113,19 @@ def search(pattern: str, text: str) -> Span | None:
 def regex_for(tracker: CostTracker, text: str, pattern: str) -> Regex:
     """The expression, with one match against a text charged. Raises CelError.
 
-    An evaluation pays once for compiling a pattern, also if it was compiled before: what an expression may do does not
-    depend on what is cached.
+    An evaluation keeps a few programs, and pays once for each, also if it was compiled before: what an expression may
+    do does not depend on what is cached.
     """
     found = tracker.regexes.get(pattern)
     if found is None:
         tracker.work(_parse_work(pattern))
-        found = tracker.regexes[pattern] = _find(pattern)
-        tracker.work(_compile_work(found))
+        found = _find(pattern)
+        work = _compile_work(found)
+        tracker.work(work)
+        if work <= _MAX_PAID_WORK:
+            if len(tracker.regexes) >= _MAX_PAID_PROGRAMS:
+                tracker.regexes.clear()
+            tracker.regexes[pattern] = found
     regex = _usable(found)
     tracker.work(regex.match_work(text))
     return regex

@@ -133,8 +133,17 @@ def test_the_parser_of_patterns_is_charged_before_it_runs(pattern: str) -> None:
 
 def test_an_evaluation_pays_once_for_a_pattern() -> None:
     assert ask("lists.range(9000).all(i, 'a'.matches('^[a-z]{1,9}$'))") is True
-    loop = " || ".join(rf"'a'.matches(r'^\p{{Greek}}{{{size}}}$')" for size in range(70))
+    loop = " || ".join(rf"'a'.matches(r'^\p{{Greek}}{{{size}}}$')" for size in range(30))
     assert ask(f"!lists.range(5).exists(i, {loop})") is True
+
+
+def test_an_evaluation_keeps_few_programs() -> None:
+    tracker = CostTracker()
+    for number in range(100):
+        MATCHES.call(tracker, ["a", f"a{number}"])
+        assert len(tracker.regexes) <= 32
+    MATCHES.call(tracker, ["a", r"^\pL{1,255}$"])
+    assert r"^\pL{1,255}$" not in tracker.regexes
 
 
 def test_long_patterns_are_not_kept() -> None:
