@@ -2,9 +2,9 @@
 
 Three limits end an evaluation, and nothing in an expression can absorb them. `spend` counts Kubernetes' cost model,
 which decides what users see. That model charges little for some expensive calls: a pattern by its length though its
-program may be a thousand times larger, `replace` by its input, a concatenation of lists one unit. So `work` counts
-memory and matching as well, and the thread's CPU time is limited. Expressions that reach the last two limits take
-kube-scheduler seconds and gigabytes.
+program may be a thousand times larger, `replace` by its input, a concatenation of lists and a comparison of nested
+ones one unit. So `work` counts memory, matching, parsing and comparing as well, and the thread's CPU time is limited.
+Expressions that reach the last two limits take kube-scheduler seconds and gigabytes.
 
 Upstream: k8s.io/apiserver/pkg/cel/library/cost.go, github.com/google/cel-go/interpreter/runtimecost.go
 """

@@ -73,7 +73,7 @@ LONG_EQUAL_TEXTS = f"cel.bind(a, {chained(TEXT, 'x + x', 15, 'x')}, cel.bind(b, 
 def test_long_texts_in_lists_are_charged(expression: str) -> None:
     began = time.thread_time()
     answer = ask(LONG_EQUAL_TEXTS.replace("T", expression))
-    assert time.thread_time() - began < 1.5 * CPU_LIMIT_SECONDS
+    assert time.thread_time() - began < 2 * CPU_LIMIT_SECONDS
     assert answer is True or str(answer).startswith("operation "), answer
 
 
@@ -82,4 +82,4 @@ def test_long_versions_are_charged() -> None:
     loop = "lists.range(9000).all(i, s == s && s.compareTo(s) == 0)"
     began = time.thread_time()
     assert str(ask(f"cel.bind(s, {version}, {loop})")).startswith("operation ")
-    assert time.thread_time() - began < 1.5 * CPU_LIMIT_SECONDS
+    assert time.thread_time() - began < 2 * CPU_LIMIT_SECONDS
