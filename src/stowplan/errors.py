@@ -17,7 +17,7 @@ The packages of a room define further classes below these. All names end in `Err
 Not in this tree are exceptions that end a computation across several functions, and that the package which raises them
 turns into a value or into an exception of the tree. No user and no other package receives them:
 
-    cel         CelError, CompileError, EvaluationStoppedError (results of an expression)
+    cel         CelError, CompileError, EvaluationStoppedError, TypeLimitError (results of an expression)
     cluster     OutputTooLargeError (an OSError, as other faults of a credential plugin's process)
     config      MalformedYamlError (a ValueError, as msgspec's errors about JSON)
     plugins     AllocationError, SearchTimeoutError, _PruneError, _TooManyError (the search for devices)

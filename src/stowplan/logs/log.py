@@ -136,6 +136,11 @@ def keep_errors_only(library: str) -> None:
     logging.getLogger(library).setLevel(logging.ERROR)
 
 
+def leave_out(library_logger: str, part: str) -> None:
+    """Drop the lines of a library's logger whose message has this part."""
+    logging.getLogger(library_logger).addFilter(lambda record: part not in str(record.msg))
+
+
 def parse_vmodule(text: str) -> tuple[tuple[str, int], ...]:
     """Parse `pattern=N,...`; raises ValueError in klog's words."""
     rules = []

@@ -18,7 +18,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from stowplan import logs
 from stowplan.serving.acceptor import HANDSHAKE_SECONDS, Acceptor
-from stowplan.serving.open_connections import OpenConnections, Standing, peer_of
+from stowplan.serving.open_connections import ConnectionStanding, OpenConnections, peer_of
 from stowplan.serving.open_files import open_files_limit
 
 log = logs.get(__name__)
@@ -74,10 +74,10 @@ class PageConnection(web.RequestHandler):
         return self._link is None
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> ConnectionStanding:
         if self._answering:
-            return Standing.ANSWERING
-        return Standing.IDLE if self._has_access else Standing.UNPROVEN
+            return ConnectionStanding.ANSWERING
+        return ConnectionStanding.IDLE if self._has_access else ConnectionStanding.UNPROVEN
 
     @property
     def waiting_since(self) -> float:

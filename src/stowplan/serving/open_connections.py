@@ -22,7 +22,7 @@ _IPV6_NETWORK_BITS = 64
 """One client has a whole network of addresses of this prefix length."""
 
 
-class Standing(IntEnum):
+class ConnectionStanding(IntEnum):
     """What would be lost with a connection; the least is closed first."""
 
     UNPROVEN = 0
@@ -41,7 +41,7 @@ class ClosableConnection(Protocol):
         """`peer_of` its socket."""
 
     @property
-    def standing(self) -> Standing: ...
+    def standing(self) -> ConnectionStanding: ...
 
     @property
     def waiting_since(self) -> float:
@@ -88,10 +88,10 @@ class OpenConnections(Generic[ConnectionT]):
     def _close(self, count: int, newcomer: str) -> bool:
         held = Counter(connection.peer for connection in self._open)
         share = max(self._max // len({*held, newcomer}), self._max // _SMALLEST_SHARE, 1)
-        entries: list[tuple[bool, Standing, float, ConnectionT]] = []
+        entries: list[tuple[bool, ConnectionStanding, float, ConnectionT]] = []
         for connection in self._open:
             within_share, standing = held[connection.peer] <= share, connection.standing
-            if standing is not Standing.ANSWERING or not (within_share or connection.peer == newcomer):
+            if standing is not ConnectionStanding.ANSWERING or not (within_share or connection.peer == newcomer):
                 entries.append((within_share, standing, connection.waiting_since, connection))
         for *_, connection in nsmallest(count, entries, key=lambda entry: entry[:3]):
             self._open.discard(connection)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stowplan.api.selectors import Requirement, requirements_match
+from stowplan.api.selectors import SelectorRequirement, requirements_match
 from stowplan.cache import ABSENT, LabelColumn
 
 changes = st.lists(st.tuples(st.integers(0, 7), st.sampled_from([None, "a", "b", "c"])), max_size=40)
@@ -136,7 +136,7 @@ def test_numbers_are_compared_as_one_label_is(
         if puts and len(labels) < later_size:
             column.grow(later_size)
             labels += [{} for _ in range(later_size - len(labels))]
-        wanted = Requirement("size", operator, (bound,))
+        wanted = SelectorRequirement("size", operator, (bound,))
         expected = [requirements_match((wanted,), each) for each in labels]
         assert column.matching(wanted, slice(0, len(labels))).tolist() == expected
         assert column.matching(wanted, np.array([5, 0])).tolist() == [expected[5], expected[0]]
@@ -157,7 +157,7 @@ def test_the_labels_of_nodes_are_parsed_once_for_all_bounds(operator: str) -> No
     sys.setprofile(count_call)
     try:
         for bound in range(200):
-            column.matching(Requirement("size", operator, (str(bound),)), slice(0, 500))
+            column.matching(SelectorRequirement("size", operator, (str(bound),)), slice(0, 500))
             column.put(bound, {"size": f"1{bound}"})
     finally:
         sys.setprofile(None)

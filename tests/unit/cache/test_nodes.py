@@ -35,11 +35,11 @@ def test_membership_and_logs() -> None:
     membership, node_log, log = table.membership, table.node_log.position, table.log.position
     world.put_node(node("a", cpu=1))
     assert table.membership == membership
-    assert table.node_log.since(node_log) == table.log.since(log) == [0]
+    assert table.node_log.recent(node_log, 10) == table.log.recent(log, 10) == [0]
     world.put_node(node("b"))
     world.cluster.remove_node("a")
     assert table.membership == membership + 2
-    assert table.node_log.since(node_log) == [0, 1, 0]
+    assert table.node_log.recent(node_log, 10) == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_heartbeats_change_nothing(changed: dict[str, object], told: bool) -> No
     table = world.cluster.nodes
     position = table.node_log.position
     world.put_node(changed)
-    assert bool(table.node_log.since(position)) is told
+    assert bool(table.node_log.recent(position, 10)) is told
     info = table.get("a")
     assert info is not None
     assert info.node.metadata.name == "a"

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from stowplan.serving.open_connections import OpenConnections, Standing, peer_of
+from stowplan.serving.open_connections import ConnectionStanding, OpenConnections, peer_of
 
-UNPROVEN, IDLE, RECEIVING, ANSWERING = Standing
+UNPROVEN, IDLE, RECEIVING, ANSWERING = ConnectionStanding
 
 
 @dataclass(eq=False)
 class Connection:
     peer: str
-    standing: Standing = UNPROVEN
+    standing: ConnectionStanding = UNPROVEN
     waiting_since: float = 0.0
     aborted: bool = False
 
@@ -50,7 +50,9 @@ def closed(max_connections: int, connections: list[Connection], newcomer: str) -
         ([("a", IDLE, 9), ("a", IDLE, 8), ("b", IDLE, 7), ("b", UNPROVEN, 1)], "a", [3]),
     ],
 )
-def test_who_is_closed(connections: list[tuple[str, Standing, float]], newcomer: str, expected: list[int]) -> None:
+def test_who_is_closed(
+    connections: list[tuple[str, ConnectionStanding, float]], newcomer: str, expected: list[int]
+) -> None:
     assert closed(len(connections), [Connection(*entry) for entry in connections], newcomer) == expected
 
 

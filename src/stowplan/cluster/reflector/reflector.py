@@ -15,7 +15,6 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
-from math import inf
 from typing import Any, Protocol
 
 from stowplan import logs
@@ -116,7 +115,7 @@ class Reflector:
         """resourceVersion of the last change; empty while a list is due."""
         self._fresh = True
         """Whether no watch has succeeded since the last list."""
-        self._listed_at = -inf
+        self._listed_at = clock()
         self._failures = 0
         """Consecutive watches that the server rejected."""
         self._unavailable = ""
@@ -285,8 +284,11 @@ class Reflector:
         if is_expired(error):
             log.info("Watch expired, listing again", resource=self.kind.resource, err=error.message)
             held, self._version, self._fresh = not self._fresh, "", True
+            if held:
+                return 0.0
             # The time since the last list counts: after an outage, the next one is due at once.
-            return 0.0 if held else max(self._backoff.next() - (self._clock() - self._listed_at), 0.0)
+            waited = self._clock() - self._listed_at if verb == "watch" else 0.0
+            return max(self._backoff.next() - waited, 0.0)
         if error.status == 404 and not self._required:
             return self._on_missing()
         if error.status == 403:

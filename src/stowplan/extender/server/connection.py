@@ -29,7 +29,7 @@ from stowplan.extender.server.messages import (
     text,
 )
 from stowplan.serving.loopback import is_loopback
-from stowplan.serving.open_connections import Standing, peer_of
+from stowplan.serving.open_connections import ConnectionStanding, peer_of
 
 log = logs.get(__name__)
 
@@ -124,12 +124,12 @@ class ServerConnection(asyncio.BufferedProtocol):
         return self._state is not _ReadState.LINGER and (self._state is not _ReadState.HEAD or self._used > 0)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> ConnectionStanding:
         if self._state is _ReadState.BUSY:
-            return Standing.ANSWERING
+            return ConnectionStanding.ANSWERING
         if not self._has_access:
-            return Standing.UNPROVEN
-        return Standing.RECEIVING if self.busy else Standing.IDLE
+            return ConnectionStanding.UNPROVEN
+        return ConnectionStanding.RECEIVING if self.busy else ConnectionStanding.IDLE
 
     @property
     def waiting_since(self) -> float:

@@ -101,16 +101,11 @@ def _cancel_tasks(client: Any, worker: Future[None]) -> None:
         client.close()
 
 
-def _is_no_heartbeat(record: logging.LogRecord) -> bool:
-    """Whether a record is not about a heartbeat: now and then one is under way while the scheduler ends."""
-    return "during heartbeat" not in record.msg
-
-
 def _serve_dask(scheduler_address: str) -> None:
     """Serve a Dask scheduler as a worker until the scheduler ends."""
     distributed = _imported("distributed", "dask")
     logs.keep_errors_only("distributed")  # The worker itself sets only some of the loggers below it.
-    logging.getLogger("distributed.worker").addFilter(_is_no_heartbeat)
+    logs.leave_out("distributed.worker", "during heartbeat")  # One may be under way while the scheduler ends.
 
     async def serve() -> None:
         worker = distributed.Worker(

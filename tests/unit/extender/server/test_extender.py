@@ -232,7 +232,7 @@ def test_a_port_that_is_taken() -> None:
         ExtenderServer(from_options(port=taken.getsockname()[1]), [TIDY])
 
 
-def test_optional_plugins_have_args_as_in_a_configuration(tmp_path: Path) -> None:
+def test_optional_plugins_have_args_as_in_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are decoded, have defaults, and are validated. The API server is not called at the start."""
     kubeconfig = tmp_path / "kubeconfig"
     cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
@@ -245,7 +245,9 @@ def test_optional_plugins_have_args_as_in_a_configuration(tmp_path: Path) -> Non
         assert isinstance(plugin, FractionalGPU)
         return plugin.args.policy
 
-    assert policy(None) == "BestFit"
-    assert policy({"policy": "Packing"}) == "Packing"
-    with pytest.raises(ConfigError, match="must be one of BestFit"):
-        policy({"policy": "Tetris"})
+    with listen(ANY_PORT) as listener:
+        monkeypatch.setattr("stowplan.extender.server.extender._listen", lambda *_: listener)
+        assert policy(None) == "BestFit"
+        assert policy({"policy": "Packing"}) == "Packing"
+        with pytest.raises(ConfigError, match="must be one of BestFit"):
+            policy({"policy": "Tetris"})
