@@ -170,13 +170,12 @@ class SchedulingQueue(QueueViews):
             )
 
     def _next_batch(self) -> RefusedBatch | None:
-        """The batch whose pods are next; dissolved while a namespace may have to wait."""
-        unit = self._active.peek() or self._backoff.rejected.peek()
-        if not isinstance(unit, RefusedBatch):
-            return None
-        if not self._charged:
-            return unit
-        self.separate(unit.first.pod.uid)
+        """The batch whose pods are next. While a namespace may have to wait, batches are dissolved: until a single pod
+        is next, since the pods of a batch may be younger than the next batch."""
+        while isinstance(unit := self._active.peek() or self._backoff.rejected.peek(), RefusedBatch):
+            if not self._charged:
+                return unit
+            self.separate(unit.first.pod.uid)
         return None
 
     def pop_first(self, batch: RefusedBatch) -> QueuedPodInfo:

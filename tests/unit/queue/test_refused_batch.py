@@ -96,3 +96,21 @@ def test_equal_pods_refused_within_a_moment_whose_backoff_ends_together_move_on_
         rig.queue.refuse_batch(batch)
     assert popped == batches
     assert {info.timestamp for info in rig.queue.unschedulable} == {rig.clock.now}
+
+
+def test_batches_are_dissolved_until_a_single_pod_is_next_while_a_namespace_may_have_to_wait() -> None:
+    """The first pod of a batch is deleted, so that the others are younger than the next batch."""
+    rig = Rig(join_seconds=0.05, max_namespace_share=0.25)
+    for name, app in (("a", "x"), ("b", "y"), ("c", "x")):
+        rig.queue.add(make_pod(name, labels={"app": app}))
+    refused = [rig.pop() for _ in range(3)]
+    for info in refused:
+        rig.clock.now += 0.01
+        info.unschedulable_plugins = {"Adds"}
+        rig.queue.add_unschedulable(info, "no room", has_condition=True)
+        rig.queue.done(info.pod.uid)
+    rig.queue.move(NODE_ADD, None, True)
+    rig.queue.charge("other", 60.0)
+    rig.queue.remove(refused[0].pod)
+    assert [rig.pop().pod.name for _ in range(2)] == ["b", "c"]
+    assert rig.queue.pop() is None
