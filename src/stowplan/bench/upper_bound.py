@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from itertools import cycle
+from math import inf
 from typing import NamedTuple
 
 from stowplan.cluster import protobuf, wire
@@ -15,6 +16,8 @@ from stowplan.cluster.write_client import MAX_CONNECTIONS, Writer, WriteRequest
 from stowplan.engine.binding_cycle import scheduled_note
 
 CONTROLLER = "ceiling"
+
+_DRAIN_SECONDS = 5.0
 
 
 class PodKey(NamedTuple):
@@ -57,8 +60,22 @@ async def measure_upper_bound(
         await run.writer.drain(0)
 
 
+async def bind_as_created(connection: Connection, pods: AsyncIterator[PodKey], node_names: Sequence[str]) -> None:
+    """Bind each pod as soon as it is reported, to nodes round robin, an event each, until the pods end. Raises
+    ClusterError if the server refuses any of it."""
+    run = _Run(Writer(connection), inf)
+    nodes = cycle(node_names)
+    try:
+        async for pod in pods:
+            run.writer.submit(_Binding(run, pod, next(nodes)))
+            if run.done.done():
+                await run.done
+    finally:
+        await run.writer.drain(_DRAIN_SECONDS)
+
+
 class _Run:
-    def __init__(self, writer: Writer, pods: int) -> None:
+    def __init__(self, writer: Writer, pods: float) -> None:
         self.writer = writer
         self.left = pods
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import click
 
 from stowplan.bench.cluster.latency import LatencyReport, LatencySize, measure_latency
-from stowplan.bench.cluster.workload import KUBE_SCHEDULER, OURS
+from stowplan.bench.cluster.workload import FLOOR, KUBE_SCHEDULER, OURS
 from stowplan.cli.bench_options import gather, json_option
 from stowplan.cli.command import Command
 from stowplan.cli.progress import Progress
 from stowplan.cli.streams import aligned
 
 _DEFAULT = LatencySize()
-_SCHEDULERS = (KUBE_SCHEDULER, OURS)
+_SCHEDULERS = (FLOOR, KUBE_SCHEDULER, OURS)
 
 
 @click.command(cls=Command)
@@ -36,14 +36,15 @@ _SCHEDULERS = (KUBE_SCHEDULER, OURS)
     "schedulers",
     type=click.Choice(_SCHEDULERS),
     multiple=True,
-    help="Scheduler to run; may be given again. Default: both.",
+    help="Scheduler to run; may be given again. Default: all.",
 )
 @json_option("measurement")
 def latency(nodes: int, seconds: int, percents: Sequence[int], schedulers: Sequence[str], as_json: bool) -> None:
     """Measure the time from the creation of pods to their binding, for kube-scheduler and Stowplan by turns.
 
-    Pods arrive at shares of the ceiling: the rate at which a client that decides nothing binds pods. Each scheduler has
-    its own control plane.
+    Pods arrive at shares of the ceiling: the rate at which a client that decides nothing binds pods. The floor is the
+    latency of such a client, which binds each pod as soon as its watch shows it: no scheduler is faster. Each has its
+    own control plane.
 
     \b
     Examples:

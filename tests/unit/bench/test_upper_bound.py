@@ -1,7 +1,9 @@
+from collections.abc import AsyncIterator
+
 import pytest
 from tests.unit.cluster.scripted_server import Received, ok, refusal, run, serving
 
-from stowplan.bench.upper_bound import PodKey, measure_upper_bound
+from stowplan.bench.upper_bound import PodKey, bind_as_created, measure_upper_bound
 from stowplan.cluster.errors import ApiError, ConnectionFailedError
 
 PODS = [PodKey("ns", f"pod-{number}", f"uid-{number}") for number in range(6)]
@@ -36,5 +38,20 @@ def test_a_refusal_is_an_error() -> None:
             await server.stop()
             with pytest.raises(ConnectionFailedError, match="refused"):
                 await measure_upper_bound(server.connection(), PODS, ["n1"])
+
+    run(scene())
+
+
+def test_pods_are_bound_as_they_are_created() -> None:
+    async def created() -> AsyncIterator[PodKey]:
+        for pod in PODS:
+            yield pod
+
+    async def scene() -> None:
+        async with serving(ok) as server:
+            await bind_as_created(server.connection(), created(), ["n1", "n2"])
+            bound = {each.path.split("/")[6]: each.json for each in server.received if each.path.endswith("/binding")}
+            assert [bound[pod.name]["target"]["name"] for pod in PODS] == ["n1", "n2"] * 3
+            assert sum("/events" in each.path for each in server.received) == 6
 
     run(scene())

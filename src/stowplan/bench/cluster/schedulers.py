@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import yaml
 
 from stowplan.bench.cluster.visitors import explanations, page, secure_connections, visited
-from stowplan.bench.cluster.workload import EXPLAINED, KUBE_SCHEDULER, OURS, UPPER_BOUND, VIEWED
+from stowplan.bench.cluster.workload import EXPLAINED, FLOOR, KUBE_SCHEDULER, OURS, UPPER_BOUND, VIEWED
 from stowplan.testing import ADMIN, SCHEDULER, ControlPlane, KubeScheduler, Process, free_port
 from stowplan.testing.kube_scheduler import complete_config
 
@@ -104,12 +104,22 @@ def _upper_bound(
     folder = Path(tempfile.mkdtemp(dir=control_plane.folder, prefix="ceiling-"))
     kubeconfig = control_plane.kubeconfig(SCHEDULER)
     command = [sys.executable, "-m", "stowplan.bench.cluster.upper_bound_process", str(kubeconfig)]
-    with Process("ceiling", command, folder / "ceiling.log") as process:
+    with Process("ceiling", [*command, *flags], folder / "ceiling.log") as process:
         yield BenchScheduler(process)
+
+
+@contextmanager
+def _floor(
+    control_plane: ControlPlane, config: Mapping[str, Any] = _NO_CONFIG, flags: tuple[str, ...] = ()
+) -> Iterator[BenchScheduler]:
+    """The client of the upper bound, which binds each pod as soon as its watch shows it."""
+    with _upper_bound(control_plane, config, ("--watch",)) as scheduler:
+        yield scheduler
 
 
 SCHEDULERS: dict[str, StartScheduler] = {
     UPPER_BOUND: _upper_bound,
+    FLOOR: _floor,
     KUBE_SCHEDULER: _kube_scheduler,
     EXPLAINED: _explained,
     VIEWED: _viewed,

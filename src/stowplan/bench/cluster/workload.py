@@ -32,6 +32,8 @@ NAMES = (
 """Every workload, in the order in which they run; each is a file of that name."""
 
 UPPER_BOUND, KUBE_SCHEDULER, OURS = "ceiling", "kube-scheduler", "stowplan"
+FLOOR = "floor"
+"""For latencies: a client that decides nothing and binds each pod as soon as its watch shows it."""
 PEERS = (KUBE_SCHEDULER, UPPER_BOUND)
 """The schedulers that Stowplan is compared with."""
 EXPLAINED, VIEWED = "explained", "viewed"
