@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from stowplan.config.feature_gates import DYNAMIC_RESOURCES
+from stowplan.config.releases import release_of
 from stowplan.testing import KubeApi, pod
+from stowplan.testing.binaries import kubernetes_version
 from stowplan.testing.objects import JsonObject
 
 GROUP = "resource.k8s.io/v1"
 CLAIM = f"{GROUP}/ResourceClaim"
 SLICE = f"{GROUP}/ResourceSlice"
 DRIVER = "gpu.example.com"
+CLAIMS_ARE_SERVED = release_of(kubernetes_version()).has(DYNAMIC_RESOURCES)
+"""Whether the API server serves claims by default."""
+NO_CLAIMS = {GROUP: False} if CLAIMS_ARE_SERVED else {}
+"""The runtime configuration of an API server without claims: v1.33 rejects one that names the group's v1."""
 
 
 def resource(kind: str, name: str, spec: JsonObject, namespace: str = "") -> JsonObject:

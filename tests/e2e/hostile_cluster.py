@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.e2e.devices import CLAIM, device_class, device_slice
+from tests.e2e.devices import CLAIM, CLAIMS_ARE_SERVED, device_class, device_slice
 from tests.e2e.hostile_pods import NUMBER_LABEL, STORM_PRIORITY_CLASS
 
 from stowplan.testing import KubeApi, node
@@ -13,11 +13,12 @@ DEVICE_NODES, DEVICES = 10, 32
 
 
 def create_cluster(api: KubeApi, nodes: int) -> None:
-    """Numbered nodes in two zones, some of them with devices, and a priority class for preemptors."""
+    """Numbered nodes in two zones, some with devices where claims are served, and a priority class for preemptors."""
     labels = ({"zone": "ab"[n % 2], NUMBER_LABEL: str(n)} for n in range(nodes))
     api.create_all(node(f"n-{n}", cpu="64", pods=500, labels=each) for n, each in enumerate(labels))
-    api.create(device_class())
-    api.create_all(device_slice(f"n-{n}", DEVICES) for n in range(DEVICE_NODES))
+    if CLAIMS_ARE_SERVED:
+        api.create(device_class())
+        api.create_all(device_slice(f"n-{n}", DEVICES) for n in range(DEVICE_NODES))
     kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
     api.create({**kind, "metadata": {"name": STORM_PRIORITY_CLASS}, "value": 10_000})
 

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.e2e.devices import claim, user
+from tests.e2e.devices import CLAIMS_ARE_SERVED, claim, user
 
 from stowplan.testing import pod
 from stowplan.testing.objects import JsonObject
@@ -146,9 +146,11 @@ def repelling(namespace: str, zone: str) -> JsonObject:
     return _tiny(f"repelling-{zone}", namespace, labels={"repels": "all"}, **spec)
 
 
-BUILDERS: dict[str, tuple[Builder, int]] = {
+_OF_CLAIMS: dict[str, tuple[Builder, int]] = {
     "regex selectors": (regex_selectors, 6),
     "format selectors": (format_selectors, 0),
+}
+_OF_PODS: dict[str, tuple[Builder, int]] = {
     "node selector": (node_selector, 20_000),
     "node affinity terms": (node_affinity_terms, 4_000),
     "node affinity bounds": (node_affinity_bounds, 8_000),
@@ -161,6 +163,7 @@ BUILDERS: dict[str, tuple[Builder, int]] = {
     "preemptor": (preemptor, 0),
     "repelled preemptor": (repelled_preemptor, 0),
 }
+BUILDERS = (_OF_CLAIMS if CLAIMS_ARE_SERVED else {}) | _OF_PODS
 """By name, the builder and the size at which a pod is hostile and still accepted."""
 
 

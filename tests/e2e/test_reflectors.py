@@ -4,9 +4,11 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
+from tests.e2e.devices import CLAIMS_ARE_SERVED, NO_CLAIMS
 from tests.e2e.reflectors import RunningReflectors, State
 
 from stowplan.api.kinds import KINDS
+from stowplan.api.resource_versions import RESOURCE_GROUP
 from stowplan.testing import (
     NOBODY,
     SCHEDULER,
@@ -27,6 +29,7 @@ READ_BY_THE_SCHEDULER = sorted(
     name
     for name, kind in KINDS.items()
     if kind.case_list and not kind.custom and name not in ("PriorityClass", "ResourceClaimTemplate")
+    if CLAIMS_ARE_SERVED or not kind.api_version.startswith(RESOURCE_GROUP)
 )
 
 
@@ -132,7 +135,7 @@ def test_malformed_frames_lose_nothing(
 def test_kinds_that_the_server_lacks_are_skipped(
     start_control_plane: Callable[..., ControlPlane], caplog: pytest.LogCaptureFixture
 ) -> None:
-    lacking = start_control_plane(runtime_config={"resource.k8s.io/v1": False, "policy/v1": False})
+    lacking = start_control_plane(runtime_config=NO_CLAIMS | {"policy/v1": False})
     kinds = ("Node", "Pod", "PodDisruptionBudget", "ResourceClaim", "DeviceClass", "ResourceSlice")
     with RunningReflectors(lacking.kubeconfig(SCHEDULER), *kinds) as reflectors:
         _wait_synced(reflectors.state, "Node", "Pod")

@@ -10,6 +10,7 @@ import trustme
 import yaml
 from click.testing import CliRunner, Result
 from tests.builders import Json
+from tests.e2e.devices import CLAIMS_ARE_SERVED, NO_CLAIMS
 
 from stowplan.cli.main import cli
 from stowplan.testing import (
@@ -32,6 +33,13 @@ pytestmark = pytest.mark.e2e
 
 Simulate = Callable[..., Result]
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
+CLAIM_KINDS = (
+    "resourceclaims.resource.k8s.io, resourceclaimtemplates.resource.k8s.io, deviceclasses.resource.k8s.io, "
+    "resourceslices.resource.k8s.io"
+)
+NOT_SERVED = "stowplan: ignored, since the server does not have these kinds: "
+ALWAYS_TOLD = "" if CLAIMS_ARE_SERVED else f"{NOT_SERVED}{CLAIM_KINDS}\n"
+"""The first line of standard error on the shared control plane."""
 KINDS = ("Node", "Pod", "Namespace", "apps/v1/ReplicaSet", "apps/v1/Deployment", "events.k8s.io/v1/Event")
 
 
@@ -126,10 +134,8 @@ def test_new_manifests_on_a_cluster_where_pods_run_and_wait(
         "huge": ("Pending", "Pending", ""),
     }
     assert result.exit_code == 3
-    assert (
-        result.stderr
-        == f'stowplan: pending pods of schedulerName "somebody", not scheduled: 1 pod ({namespace}/other)\n'
-    )
+    other = f'stowplan: pending pods of schedulerName "somebody", not scheduled: 1 pod ({namespace}/other)\n'
+    assert result.stderr == ALWAYS_TOLD + other
 
     table = simulate(deployment).stdout.splitlines()
     assert table[0].split() == ["NAMESPACE", "POD", "BEFORE", "STATUS", "NODE", "ATTEMPTS"]
@@ -143,7 +149,7 @@ def test_new_manifests_on_a_cluster_where_pods_run_and_wait(
 def test_what_will_become_of_the_pods_that_are_pending(kube_api: KubeApi, namespace: str, simulate: Simulate) -> None:
     kube_api.create_all([node("ant"), pod("runs", namespace, nodeName="ant"), pod("waits", namespace)])
     result = simulate()
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, ALWAYS_TOLD)
     assert [line.split() for line in result.stdout.splitlines()[1:2]] == [
         [namespace, "waits", "Pending", "Placed", "ant", "1"]
     ]
@@ -187,10 +193,11 @@ def test_a_manifest_takes_the_place_of_what_is_there(namespace: str, simulate: S
     assert [state[:2] for state in states(other).values()] == [("", "Placed")] * 3
     updated = f"stowplan: in the cluster already, and updated by the manifests: 1 Deployment ({namespace}/web)"
     assert other.stderr.splitlines() == [
+        *ALWAYS_TOLD.splitlines(),
         updated,
         f"stowplan: Deployment {namespace}/web gets another pod template, so 2 pods will be replaced, all at once",
     ]
-    assert same.stderr.splitlines() == [updated]
+    assert same.stderr.splitlines() == [*ALWAYS_TOLD.splitlines(), updated]
 
 
 def test_evictions(namespace: str, simulate: Simulate, web: Json) -> None:
@@ -221,16 +228,12 @@ def test_without_nodes_there_is_nothing_to_tell(simulate: Simulate) -> None:
 
 
 def test_kinds_that_the_server_lacks_are_named(start_control_plane: Callable[..., ControlPlane]) -> None:
-    lacking = start_control_plane(runtime_config={"resource.k8s.io/v1": False, "policy/v1": False})
+    lacking = start_control_plane(runtime_config=NO_CLAIMS | {"policy/v1": False})
     with lacking.client() as api:
         api.create_all([node("ant"), pod("waits")])
     result = CliRunner().invoke(cli, ["simulate", "--from-cluster", "--kubeconfig", str(lacking.kubeconfig())])
     assert result.exit_code == 0
-    assert result.stderr == (
-        "stowplan: ignored, since the server does not have these kinds: poddisruptionbudgets.policy, "
-        "resourceclaims.resource.k8s.io, resourceclaimtemplates.resource.k8s.io, deviceclasses.resource.k8s.io, "
-        "resourceslices.resource.k8s.io\n"
-    )
+    assert result.stderr == f"{NOT_SERVED}poddisruptionbudgets.policy, {CLAIM_KINDS}\n"
 
 
 def _with_token(config: Json) -> None:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.e2e.devices import claim, device_class, device_slice, resource, user
+from tests.e2e.devices import CLAIMS_ARE_SERVED, claim, device_class, device_slice, resource, user
 from tests.e2e.hostile_pods import BUILDERS
 from tests.fuzz.expressions import Expressions
 
@@ -258,14 +258,17 @@ def _places(value: Any, depth: int = 0) -> list[tuple[Any, Any]]:
     return found
 
 
-MAKERS: tuple[tuple[int, Maker], ...] = (
-    (60, Mutations.pod),
-    (15, Mutations.node),
+_OF_CLAIMS: tuple[tuple[int, Maker], ...] = (
     (6, Mutations.claim),
     (6, Mutations.claim_user),
     (4, Mutations.slice),
     (1, Mutations.device_class),
     (1, Mutations.claim_template),
+)
+MAKERS: tuple[tuple[int, Maker], ...] = (
+    (60, Mutations.pod),
+    (15, Mutations.node),
+    *(_OF_CLAIMS if CLAIMS_ARE_SERVED else ()),
     (3, Mutations.volume),
     (4, Mutations.volume_claim),
     (2, Mutations.storage_class),
