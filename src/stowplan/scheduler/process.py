@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from stowplan import logs
 from stowplan._version import KUBERNETES_VERSION, __version__
+from stowplan.cluster.discovery import ServerFacts
 from stowplan.cluster.kubeconfig import load_connection
 from stowplan.config.dump import to_yaml
 from stowplan.config.options import Options
@@ -29,7 +30,7 @@ from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dumper import dump
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings, now
-from stowplan.scheduler.server_facts import ServerFacts, find_server, wait_for_server
+from stowplan.scheduler.server_facts import find_server, wait_for_server
 from stowplan.serving.event_loop import run_on_fastest_loop
 from stowplan.serving.open_files import raise_open_files_limit
 

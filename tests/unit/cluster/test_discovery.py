@@ -39,6 +39,20 @@ def test_a_reply_without_a_version(reply: Any) -> None:
     assert ask(replying(reply), lambda client: asyncio.to_thread(server_release, client.connection)) is None
 
 
+@pytest.mark.parametrize(("served", "claims"), [(("v1beta2", "v1beta1"), True), (("v1alpha3",), False), ((), False)])
+def test_claims_are_decided_where_the_server_serves_them(served: tuple[str, ...], claims: bool) -> None:
+    """An operator of v1.33 has to enable the API and the gate; what reads the cluster decides as its scheduler does."""
+
+    async def handler(request: web.Request) -> web.Response:
+        if request.path == "/version":
+            return web.json_response({"gitVersion": "v1.33.13"})
+        return web.json_response({"versions": [{"version": each} for each in served]}, status=200 if served else 404)
+
+    found = ask(handler, lambda client: asyncio.to_thread(server_release, client.connection))
+    assert found is not None
+    assert (found.version, found.has("DynamicResourceAllocation")) == ("1.33", claims)
+
+
 def test_the_versions_of_a_group() -> None:
     versions = [{"groupVersion": f"resource.k8s.io/{each}", "version": each} for each in ("v1beta2", "v1beta1")]
     found = ask(replying({"versions": versions}), lambda client: served_versions(client, "resource.k8s.io"))

@@ -8,6 +8,7 @@ import pytest
 
 from stowplan import logs
 from stowplan.cluster.connection import Connection
+from stowplan.cluster.discovery import ServerFacts
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
 from stowplan.config import default_configuration
 from stowplan.config.flags.parsing import parse
@@ -22,7 +23,6 @@ from stowplan.observe.registry import MetricRegistry
 from stowplan.plugins.registry import REGISTRY
 from stowplan.scheduler.process import SchedulerProcess, count_calls, log_loop_error, run
 from stowplan.scheduler.scheduler import SchedulerSettings
-from stowplan.scheduler.server_facts import ServerFacts
 
 
 def test_calls_of_extenders_are_counted() -> None:
