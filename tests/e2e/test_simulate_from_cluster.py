@@ -38,7 +38,7 @@ CLAIM_KINDS = (
     "resourceslices.resource.k8s.io"
 )
 NOT_SERVED = "stowplan: ignored, since the server does not have these kinds: "
-ALWAYS_TOLD = "" if CLAIMS_ARE_SERVED else f"{NOT_SERVED}{CLAIM_KINDS}\n"
+ALWAYS_REPORTED = "" if CLAIMS_ARE_SERVED else f"{NOT_SERVED}{CLAIM_KINDS}\n"
 """The first line of standard error on the shared control plane."""
 KINDS = ("Node", "Pod", "Namespace", "apps/v1/ReplicaSet", "apps/v1/Deployment", "events.k8s.io/v1/Event")
 
@@ -135,7 +135,7 @@ def test_new_manifests_on_a_cluster_where_pods_run_and_wait(
     }
     assert result.exit_code == 3
     other = f'stowplan: pending pods of schedulerName "somebody", not scheduled: 1 pod ({namespace}/other)\n'
-    assert result.stderr == ALWAYS_TOLD + other
+    assert result.stderr == ALWAYS_REPORTED + other
 
     table = simulate(deployment).stdout.splitlines()
     assert table[0].split() == ["NAMESPACE", "POD", "BEFORE", "STATUS", "NODE", "ATTEMPTS"]
@@ -149,7 +149,7 @@ def test_new_manifests_on_a_cluster_where_pods_run_and_wait(
 def test_what_will_become_of_the_pods_that_are_pending(kube_api: KubeApi, namespace: str, simulate: Simulate) -> None:
     kube_api.create_all([node("ant"), pod("runs", namespace, nodeName="ant"), pod("waits", namespace)])
     result = simulate()
-    assert (result.exit_code, result.stderr) == (0, ALWAYS_TOLD)
+    assert (result.exit_code, result.stderr) == (0, ALWAYS_REPORTED)
     assert [line.split() for line in result.stdout.splitlines()[1:2]] == [
         [namespace, "waits", "Pending", "Placed", "ant", "1"]
     ]
@@ -193,11 +193,11 @@ def test_a_manifest_takes_the_place_of_what_is_there(namespace: str, simulate: S
     assert [state[:2] for state in states(other).values()] == [("", "Placed")] * 3
     updated = f"stowplan: in the cluster already, and updated by the manifests: 1 Deployment ({namespace}/web)"
     assert other.stderr.splitlines() == [
-        *ALWAYS_TOLD.splitlines(),
+        *ALWAYS_REPORTED.splitlines(),
         updated,
         f"stowplan: Deployment {namespace}/web gets another pod template, so 2 pods will be replaced, all at once",
     ]
-    assert same.stderr.splitlines() == [*ALWAYS_TOLD.splitlines(), updated]
+    assert same.stderr.splitlines() == [*ALWAYS_REPORTED.splitlines(), updated]
 
 
 def test_evictions(namespace: str, simulate: Simulate, web: Json) -> None:

@@ -42,9 +42,9 @@ _SCHEDULERS = (FLOOR, KUBE_SCHEDULER, OURS)
 def latency(nodes: int, seconds: int, percents: Sequence[int], schedulers: Sequence[str], as_json: bool) -> None:
     """Measure the time from the creation of pods to their binding, for kube-scheduler and Stowplan by turns.
 
-    Pods arrive at shares of the ceiling: the rate at which a client that decides nothing binds pods. The floor is the
-    latency of such a client, which binds each pod as soon as its watch shows it: no scheduler is faster. Each has its
-    own control plane.
+    Pods arrive at shares of the ceiling: the rate at which a client that decides nothing binds pods. The floor is such
+    a client that binds each pod as soon as its watch shows it: its latency is roughly that of the API server. Each has
+    its own control plane.
 
     \b
     Examples:
