@@ -159,6 +159,17 @@ def test_what_a_test_leaves_behind_is_removed(kube_api: KubeApi, namespace: str)
     wait_until(lambda: leftovers() == before)
 
 
+def test_pods_of_a_new_priority_class_are_admitted_at_once(kube_api: KubeApi, namespace: str) -> None:
+    """Admission reads classes from a cache, which lags: in most of these cases it refuses the pod at first."""
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    for value in range(20):
+        kube_api.create({**kind, "metadata": {"name": f"class-{value}"}, "value": value})
+        created = kube_api.create(pod(f"p{value}", namespace, priorityClassName=f"class-{value}"))
+        assert created["spec"]["priority"] == value
+    with pytest.raises(RefusedError, match="no PriorityClass with name unknown was found"):
+        kube_api.create(pod("refused", namespace, priorityClassName="unknown"))
+
+
 def test_a_restart_of_the_api_server_keeps_address_and_objects(
     start_control_plane: Callable[..., ControlPlane], tmp_path: Path
 ) -> None:

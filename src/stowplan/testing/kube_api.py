@@ -77,9 +77,15 @@ class KubeApi:
         return "/".join(part for part in parts if part)
 
     def create(self, obj: JsonObject) -> JsonObject:
-        """Create the object, in its namespace or in `default`."""
+        """Create the object, in its namespace or in `default`.
+
+        Admission reads PriorityClasses from a cache: a pod of a class that was just created may be refused at first.
+        """
         namespace = obj["metadata"].get("namespace", "default")
-        return self.request("POST", self.path(f"{obj['apiVersion']}/{obj['kind']}", namespace=namespace), obj)
+        path = self.path(f"{obj['apiVersion']}/{obj['kind']}", namespace=namespace)
+        created = wait_until(lambda: self._create(path, obj), timeout=10.0, what="admission of a new PriorityClass")
+        assert created is not None
+        return created
 
     def create_all(self, objects: Iterable[JsonObject], *, connections: int = 8) -> Objects:
         """Create many objects, several at a time, in no particular order."""
@@ -151,6 +157,25 @@ class KubeApi:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    def _create(self, path: str, obj: JsonObject) -> JsonObject | None:
+        try:
+            return self.request("POST", path, obj)
+        except RefusedError as refusal:
+            if self._is_class_new(refusal, obj):
+                return None
+            raise
+
+    def _is_class_new(self, refusal: RefusedError, obj: JsonObject) -> bool:
+        """Whether the object was refused for a PriorityClass that exists."""
+        name = obj.get("spec", {}).get("priorityClassName")
+        if refusal.status != 403 or f"no PriorityClass with name {name} was found" not in str(refusal):
+            return False
+        try:
+            self.get("scheduling.k8s.io/v1/PriorityClass", name)
+        except RefusedError:
+            return False
+        return True
 
     def _resource(self, prefix: str, kind: str) -> JsonObject | None:
         """The resource of a kind in a group and version, cached. A kind that is not known may be new."""
