@@ -19,6 +19,8 @@ from stowplan.api import codec
 from stowplan.evaluation.case import Case
 from stowplan.framework import CycleState, Pod, Status
 from stowplan.plugins.dynamic_resources.allocation import AllocationFailure, Allocator, Solution, search
+from stowplan.plugins.dynamic_resources.allocation import allocator as allocator_module
+from stowplan.plugins.dynamic_resources.allocation.first_fit import first_fit
 from stowplan.plugins.dynamic_resources.assume_cache import tracker_of
 from stowplan.plugins.dynamic_resources.plugin import DynamicResources
 
@@ -140,6 +142,39 @@ def test_pruning_changes_nothing(seed: int) -> None:
             answers.append([afresh(world, case, name) for name in names])
     for ahead, plain in zip(*answers, strict=True):
         agree(ahead, plain)
+
+
+def compare_first_fit(seed: int) -> int:
+    """Compare first fit with the search; returns the number of its answers."""
+    case = DeviceCases(seed).case()
+    world, _ = world_of(case)
+    stores, allocated = world.cluster.stores, tracker_of(world.cluster).allocated
+    allocator = Allocator(allocated, stores.of(api.DeviceClass), stores.of(api.ResourceSlice), clock=step_clock())
+    answers = 0
+    for item in case["resourceclaims"]:
+        wanted = () if item["status"] else allocator.prepare([codec.convert(api.ResourceClaim, item)])
+        if isinstance(wanted, AllocationFailure) or not wanted or not wanted[0].is_plain:
+            continue
+        for node in world.cluster.nodes:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(allocator_module, "first_fit", lambda *parts: None)
+                searched = allocator.solve(node, wanted)
+            pools = allocator.inventory.pools(node)
+            picked = None if isinstance(pools, str) else first_fit(wanted, pools, node, allocated)
+            if picked is not None:
+                assert shown(Solution(picked, ({},))) == shown(searched)
+                answers += any(picked)
+    return answers
+
+
+@quick
+@given(seeds)
+def test_first_fit_finds_what_the_search_finds(seed: int) -> None:
+    compare_first_fit(seed)
+
+
+def test_cases_for_first_fit_are_not_rare() -> None:
+    assert sum(map(compare_first_fit, range(100))) > 5
 
 
 @quick

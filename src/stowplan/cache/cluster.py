@@ -152,7 +152,8 @@ class Cluster:
     def footprint(self, template: PodTemplate) -> Footprint:
         found: Footprint | None = template.footprint
         if found is None:
-            found = template.footprint = Footprint(self, template)
+            base = None if template.large else template.base
+            found = template.footprint = Footprint(self, template) if base is None else self.footprint(base)
         return found
 
     def add_pod(self, pod: Pod) -> None:
@@ -244,9 +245,8 @@ class Cluster:
         """Intern the pod's template again, after the set of labels that split templates may have changed."""
         t = pod.template
         detach_details(pod)
-        pod.template = self.templates.template(
-            t.namespace, dict(pod.labels), t.spec, t.controller, t.claim_statuses, t.annotations
-        )
+        made = self.templates.template(t.namespace, dict(pod.labels), t.spec, t.controller, t.annotations)
+        pod.template = self.templates.with_claims(made, t.claim_statuses) if t.claim_statuses else made
 
     @contextmanager
     def what_if(self) -> Iterator[Journal]:

@@ -35,10 +35,12 @@ _MAX_COMPARED_CHANGES = 4
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to hash than the values."""
 
+Claims = tuple[api.PodResourceClaimStatus, ...]
+
 _SHARED_METADATA = ("namespace", "generate_name", "creation_timestamp", "labels", "annotations", "owner_references")
 _UNREAD = api.Volume(name="")
 _NO_ANNOTATIONS: dict[str, str] = {}
-_NONE_LATEST: tuple[tuple[object, ...], PodTemplate] = ((), PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0)))
+_NONE_LATEST: tuple[tuple[object, ...], PodTemplate] = ((), PodTemplate("", {}, api.PodSpec(), None, {}, (0, 0)))
 """In the form of `Templates._latest`: (what the latest template was made of, the template)."""
 
 
@@ -49,6 +51,8 @@ class Templates:
         self._counts_pod_level = release.has("PodLevelResources")
         self._counts_pod_level_status = release.has("InPlacePodLevelResourcesVerticalScaling")
         self._known: WeakTable[bytes, PodTemplate] = WeakTable()
+        self._with_claims: WeakTable[tuple[int, Claims], PodTemplate] = WeakTable()
+        """Of pods with generated claims, by `id` of the base, which lives as long as they do."""
         self._ignored = set(PER_REPLICA_LABELS)
         self.version = 0
         """Grows when a selector begins to read labels that existing templates leave out."""
@@ -62,6 +66,7 @@ class Templates:
 
     def sweep(self) -> None:
         """Drop the entries of templates that no pod uses any more."""
+        self._with_claims.sweep()
         self._known.sweep()
 
     def serve_plugins(self, annotations: AnnotationKeys) -> None:
@@ -89,8 +94,9 @@ class Templates:
             if owner.controller:
                 controller = owner
                 break
-        claims = status.resource_claim_statuses if spec.resource_claims else ()
-        template = self.template(metadata.namespace, metadata.labels, spec, controller, claims, metadata.annotations)
+        template = self.template(metadata.namespace, metadata.labels, spec, controller, metadata.annotations)
+        if spec.resource_claims and status.resource_claim_statuses:
+            template = self.with_claims(template, status.resource_claim_statuses)
         # Equal numbers mean equal labels: the template has all labels, or all but those of each replica.
         shared = len(metadata.labels) == len(template.labels)
         pod = Pod(
@@ -123,11 +129,10 @@ class Templates:
         labels: Mapping[str, str],
         spec: api.PodSpec,
         controller: api.OwnerReference | None,
-        claims: tuple[api.PodResourceClaimStatus, ...],
         annotations: Mapping[str, str],
     ) -> PodTemplate:
-        """The template of such pods. Volumes whose source no plugin reads, such as the projected token that has a
-        different name in each pod, do not split templates."""
+        """The template of such pods without generated claims. Volumes whose source no plugin reads, such as the
+        projected token that has a different name in each pod, do not split templates."""
         if not self._ignored.isdisjoint(labels):
             labels = {key: value for key, value in labels.items() if key not in self._ignored}
         volumes = spec.volumes
@@ -137,7 +142,7 @@ class Templates:
             spec = replace(spec, node_name="", volumes=volumes)
         owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
         declared = self._declared(annotations) if self._annotation_keys else _NO_ANNOTATIONS
-        parts = (spec, labels, namespace, owner, claims, declared)
+        parts = (spec, labels, namespace, owner, declared)
         latest = self._latest
         if self._changes < _MAX_COMPARED_CHANGES and parts == latest[0]:  # Takes half the time of making a key.
             self._changes = 0
@@ -151,7 +156,7 @@ class Templates:
             if spec.resources is not None and not self._counts_pod_level:
                 spec = replace(spec, resources=None)
             requests, non_zero = scheduling_requests(spec)
-            template = PodTemplate(namespace, labels, spec, controller, claims, requests, non_zero)
+            template = PodTemplate(namespace, labels, spec, controller, requests, non_zero)
             template.encoded_bytes, template.large = size, size > LARGE_TEMPLATE_BYTES
             if self._serves_plugins:
                 freeze(spec)
@@ -161,6 +166,15 @@ class Templates:
         self._changes = 0 if template is latest[1] else self._changes + 1
         self._latest = (parts, template)
         return template
+
+    def with_claims(self, base: PodTemplate, claims: Claims) -> PodTemplate:
+        """The template of pods of a template whose claims are generated."""
+        key = id(base), claims
+        found = self._with_claims.get(key)
+        if found is None:
+            found = base.with_claims(claims)
+            self._with_claims.put(key, found)
+        return found
 
     def _resized_requests(self, spec: api.PodSpec, status: api.PodStatus) -> tuple[dict[str, int], tuple[int, int]]:
         """The requests of a pod whose status reports resources."""

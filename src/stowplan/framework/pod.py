@@ -52,12 +52,17 @@ class PodTemplate:
 
     Values that depend on the template alone (requests, compiled selectors, tolerations) are computed once and kept in
     `derived`. Templates compare by identity.
+
+    Pods whose claims are generated have a template each, since the claims have different names. These templates share
+    everything else with their `base`, also `derived` unless they are large: nothing in it may depend on
+    `claim_statuses`.
     """
 
     __slots__ = (
         "__weakref__",
         "annotation_keys",
         "annotations",
+        "base",
         "claim_statuses",
         "controller",
         "derived",
@@ -79,7 +84,6 @@ class PodTemplate:
         labels: Mapping[str, str],
         spec: PodSpec,
         controller: OwnerReference | None,
-        claim_statuses: tuple[PodResourceClaimStatus, ...],
         requests: Mapping[str, int],
         non_zero_requests: tuple[int, int],
     ) -> None:
@@ -94,7 +98,7 @@ class PodTemplate:
         """The spec without `node_name`, and without volumes of kinds that scheduling does not read."""
         self.controller = controller
         """The owner reference of the pod's controller, or None."""
-        self.claim_statuses = claim_statuses
+        self.claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
         self.priority = spec.priority or 0
         self.requests: Mapping[str, int] = ReadOnlyDict(requests)
         """Requests by resource name: millicores for cpu, whole units for other resources."""
@@ -109,6 +113,18 @@ class PodTemplate:
         self.derived: dict[Hashable, Any] = {}
         self.footprint: Any = None
         """Internal: the amounts that the cache adds to its columns for each such pod."""
+        self.base: PodTemplate | None = None
+        """Internal: the template of such pods before their claims are generated; None for that template itself."""
+
+    def with_claims(self, claim_statuses: tuple[PodResourceClaimStatus, ...]) -> PodTemplate:
+        """The template of such pods with generated claims."""
+        template: PodTemplate = object.__new__(PodTemplate)
+        for name in _COPIED:
+            setattr(template, name, getattr(self, name))
+        template.claim_statuses, template.first_details, template.base = claim_statuses, None, self
+        if self.large:
+            template.derived, template.footprint = {}, None
+        return template
 
     def derive(self, key: Hashable, make: Callable[[PodTemplate], T]) -> T:
         """The value of `make(self)`, computed once for each key."""
@@ -116,6 +132,11 @@ class PodTemplate:
         if value is _MISSING:
             value = self.derived[key] = make(self)
         return value  # type: ignore[no-any-return]
+
+
+_COPIED = tuple(
+    name for name in PodTemplate.__slots__ if name not in ("__weakref__", "base", "claim_statuses", "first_details")
+)
 
 
 class Pod:

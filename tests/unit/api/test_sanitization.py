@@ -6,7 +6,7 @@ from pathlib import Path
 import stowplan
 from stowplan.api.sanitization import READ_ANNOTATIONS
 from stowplan.cache import volumes
-from stowplan.plugins.dynamic_resources import extended_resources
+from stowplan.plugins.dynamic_resources.assume_cache import SPECIAL_CLAIM
 
 SOURCE = Path(stowplan.__file__).parent
 
@@ -18,7 +18,7 @@ def test_annotations_of_volumes_and_claims_survive() -> None:
         volumes.MIGRATED_PLUGINS,
         volumes.SELECTED_NODE,
         volumes.STORAGE_CLASS,
-        extended_resources.ANNOTATION,
+        SPECIAL_CLAIM,
     }
     assert named <= READ_ANNOTATIONS
 

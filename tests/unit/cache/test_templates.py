@@ -161,6 +161,60 @@ def test_a_large_template_does_not_outlive_its_pods() -> None:
     assert gone() is None
 
 
+CLAIMING: Json = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]}
+
+
+def claiming(name: str, claim: str | None = None, **more: Any) -> Json:
+    """A pod with a claim, which may be generated."""
+    statuses = [] if claim is None else [{"name": "gpu", "resourceClaimName": claim}]
+    return pod(name, status={"resourceClaimStatuses": statuses}, **CLAIMING, **more)
+
+
+def test_pods_with_generated_claims_differ_in_nothing_but_the_claims() -> None:
+    world = World([node("n")])
+    waiting, first, second, again = (
+        world.pod(claiming(*names)) for names in (("w",), ("x", "a"), ("y", "b"), ("x", "a"))
+    )
+    base = waiting.template
+    assert base is not first.template is not second.template
+    assert again.template is first.template
+    assert [status.resource_claim_name for status in second.template.claim_statuses] == ["b"]
+    assert first.template.base is second.template.base is base
+    assert first.template.derived is second.template.derived is base.derived
+    assert first.template.spec is base.spec
+    footprint = world.cluster.footprint
+    assert footprint(first.template) is footprint(second.template) is footprint(base)
+
+
+def test_claims_stay_with_a_pod_whose_template_is_made_again() -> None:
+    world = World()
+    waiting = world.pod(claiming("x", "a", labels={"app": "a", INDEX: "1"}))
+    READERS["service"](world)
+    world.cluster.retemplate(waiting)
+    assert waiting.template.labels[INDEX] == "1"
+    assert [status.resource_claim_name for status in waiting.template.claim_statuses] == ["a"]
+
+
+def test_large_templates_with_generated_claims_share_nothing_that_is_computed() -> None:
+    selected = {f"key-{i}": "v" for i in range(2000)}
+    world = World()
+    first, second = (world.pod(claiming(name, name, nodeSelector=selected)) for name in "ab")
+    assert first.template.large
+    assert first.template.derived is not second.template.derived
+    assert world.cluster.footprint(first.template) is not world.cluster.footprint(second.template)
+
+
+def test_templates_with_generated_claims_are_dropped_with_their_last_pod() -> None:
+    world = World()
+    made = world.pod(claiming("x", "a"))
+    gone, base = ref(made.template), ref(made.template.base)
+    del made
+    world.decide(pod("other"))
+    world.cluster.templates.sweep()
+    gc.collect()
+    assert (gone(), base()) == (None, None)
+
+
 def test_pods_of_a_template_share_equal_parts_of_their_metadata() -> None:
     world = World()
     world.cluster.templates.serve_plugins(frozenset())

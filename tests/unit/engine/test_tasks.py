@@ -91,7 +91,7 @@ def test_sleep_is_answered_by_the_timers(driver: Driver) -> None:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_a_verdict_is_awaited(driver: Driver, early: bool) -> None:
-    template = PodTemplate("", {}, api.PodSpec(), None, (), {}, (0, 0))
+    template = PodTemplate("", {}, api.PodSpec(), None, {}, (0, 0))
     waiting = WaitingPodEntry(Pod(template, "p", "u", {}), ["x"])
 
     async def wait() -> None:

@@ -5,7 +5,7 @@ from stowplan.framework import Pod, PodTemplate
 
 
 def template(**spec: object) -> PodTemplate:
-    return PodTemplate("ns", {"app": "a"}, PodSpec(**spec), None, (), {"cpu": 100}, (100, 200))  # type: ignore[arg-type]
+    return PodTemplate("ns", {"app": "a"}, PodSpec(**spec), None, {"cpu": 100}, (100, 200))  # type: ignore[arg-type]
 
 
 def test_what_follows_from_a_template_is_computed_once() -> None:

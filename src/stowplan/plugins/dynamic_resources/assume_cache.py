@@ -14,6 +14,9 @@ from stowplan.framework import Pod
 from stowplan.framework.pod_group import group_name
 from stowplan.plugins.dynamic_resources.allocation import AllocatedState
 
+SPECIAL_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+"""The annotation of claims that the scheduler creates for extended resources."""
+
 _SHARED = "DynamicResources.claims"
 
 
@@ -32,6 +35,8 @@ class ClaimTracker:
         self._in_flight: dict[str, api.AllocationResult] = {}
         self._groups: dict[str, GroupName] = {}
         """The pod groups of the pods for which claims are in flight."""
+        self._special: dict[PodIdentity, dict[str, api.ResourceClaim]] = {}
+        """The watched claims for extended resources, by the pod that controls them and by key."""
         for claim in store:
             self._on_change(None, claim)
         store.listen(self._on_change)
@@ -42,6 +47,11 @@ class ClaimTracker:
 
     def __iter__(self) -> Iterator[api.ResourceClaim]:
         return (self._assumed.get(key, claim) for key, claim in self._store.items().items())
+
+    def special(self, pod: Pod) -> api.ResourceClaim | None:
+        """The watched claim that an earlier attempt created for the pod's extended resources."""
+        claims = self._special.get((pod.uid, pod.name))
+        return next(iter(claims.values())) if claims else None
 
     def pending(self, claim: api.ResourceClaim) -> api.AllocationResult | None:
         """The allocation of a claim in flight."""
@@ -88,6 +98,7 @@ class ClaimTracker:
         """Store handler: a watch delivered a claim."""
         watched = old if new is None else new
         assert watched is not None
+        self._index(old, new)
         assumed = self._assumed.get(key_of(watched.metadata))
         if assumed is not None:
             if new is not None and identity(new) == identity(assumed) and _newer(assumed, new):
@@ -100,6 +111,17 @@ class ClaimTracker:
         if new is not None:
             self._account(new)
 
+    def _index(self, old: api.ResourceClaim | None, new: api.ResourceClaim | None) -> None:
+        owner = None if old is None else _owner_of_special(old)
+        if old is not None and owner is not None:
+            claims = self._special[owner]
+            del claims[key_of(old.metadata)]
+            if not claims:
+                del self._special[owner]
+        owner = None if new is None else _owner_of_special(new)
+        if new is not None and owner is not None:
+            self._special.setdefault(owner, {})[key_of(new.metadata)] = new
+
     def _account(self, claim: api.ResourceClaim) -> None:
         who = identity(claim)
         allocation = claim.status.allocation or self._in_flight.get(who)
@@ -107,6 +129,18 @@ class ClaimTracker:
             self.allocated.release(who)
         else:
             self.allocated.hold(who, allocation)
+
+
+PodIdentity = tuple[str, str]
+"""Uid and name of a pod."""
+
+
+def _owner_of_special(claim: api.ResourceClaim) -> PodIdentity | None:
+    """The pod that controls a claim for extended resources; None for other claims."""
+    metadata = claim.metadata
+    if metadata.annotations.get(SPECIAL_CLAIM) != "true":
+        return None
+    return next(((owner.uid, owner.name) for owner in metadata.owner_references if owner.controller), None)
 
 
 GroupName = tuple[str, str]

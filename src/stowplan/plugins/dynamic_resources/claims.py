@@ -116,6 +116,16 @@ def resolve(
     return found
 
 
+def may_use(pod: fwk.Pod, claim: api.ResourceClaim) -> bool:
+    """Whether the pod's spec or status names the claim."""
+    if claim.metadata.namespace != pod.namespace:
+        return False
+    name = claim.metadata.name
+    return any(status.resource_claim_name == name for status in pod.template.claim_statuses) or any(
+        entry.resource_claim_name == name for entry in pod.spec.resource_claims
+    )
+
+
 def check_requests(claim: api.ResourceClaim, classes: Store[api.DeviceClass]) -> fwk.Status | None:
     """The status of a claim whose device class does not exist, None if all exist."""
     for request in claim.spec.devices.requests:

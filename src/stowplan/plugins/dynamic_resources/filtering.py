@@ -19,9 +19,12 @@ from stowplan.cache.device_classes import backing_device_class
 from stowplan.plugins.dynamic_resources.allocation import AllocationFailure, Allocator, Solution, WantedClaim
 from stowplan.plugins.dynamic_resources.claims import NodeAllocation, PodClaims
 from stowplan.plugins.dynamic_resources.extended_requests import requests_for
-from stowplan.plugins.dynamic_resources.extended_resources import needed_devices
+from stowplan.plugins.dynamic_resources.extended_resources import NeededDevices, by_needed_devices, needed_devices
 from stowplan.plugins.dynamic_resources.node_offers import MAX_ALTERNATIVES, NodeOffers, OffersByClaims
 from stowplan.plugins.dynamic_resources.reasons import CANNOT_ALLOCATE, OUT_OF_REACH, failure, unresolvable
+
+Answer = tuple[fwk.Mask, fwk.Status]
+"""Nodes, and the status that rejects them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,22 @@ class NodeSearch(Mapping[str, NodeAllocation]):
             return 0
         return self._settled_score + int(self.demand(needed).offers.scores[node.slot])
 
+    def groups(self, nodes: fwk.Nodes) -> list[NeededDevices] | None:
+        """The nodes by the extended resources that devices must serve; None where each node has to be looked at."""
+        return by_needed_devices(self._outline, self._cluster.nodes, nodes)
+
     def scores(self, nodes: fwk.Nodes) -> fwk.Scores:
-        """The scores of many nodes, where extended resources make no difference between nodes."""
-        return self._settled_score + self.demand().offers.scores[nodes.index]
+        """The scores of many nodes that have the devices."""
+        scores = np.zeros(len(nodes), dtype=np.int64)
+        groups = self.groups(nodes)
+        if groups is None:
+            for position, node in nodes.infos():
+                scores[position] = self.score(node)
+        for needed, members in groups or ():
+            if needed or self._outline.user:
+                found = self._settled_score + self.demand(needed).offers.scores[nodes.index]
+                scores = found if members is None else np.where(members, found, scores)
+        return scores
 
     def __getitem__(self, node_name: str) -> NodeAllocation:
         node = self._cluster.nodes.get(node_name)
@@ -127,21 +143,35 @@ def judge(claims: PodClaims, node: fwk.NodeInfo) -> fwk.Status | None:
     return _reach(claims, node)
 
 
-def judge_nodes(claims: PodClaims, nodes: fwk.Nodes) -> list[tuple[fwk.Mask, fwk.Status]]:
+def judge_nodes(claims: PodClaims, nodes: fwk.Nodes) -> list[Answer]:
     """Filter for many nodes: searches only nodes without a kept result."""
-    if claims.special is not None or not isinstance(claims.allocations, NodeSearch):
+    search = claims.allocations
+    groups = search.groups(nodes) if isinstance(search, NodeSearch) else None
+    if groups is None:
         return _collect(nodes, ((position, judge(claims, node)) for position, node in nodes.infos()))
-    demand = claims.allocations.demand()
+    assert isinstance(search, NodeSearch)
+    deadline = search.deadline()
+    return [answer for group in groups for answer in _judge_group(claims, search, nodes, group, deadline)]
+
+
+def _judge_group(
+    claims: PodClaims, search: NodeSearch, nodes: fwk.Nodes, group: NeededDevices, deadline: float
+) -> list[Answer]:
+    """Filter for nodes that must serve the same extended resources by devices."""
+    needed, members = group
+    if not needed and not claims.user:
+        return []
+    demand = search.demand(needed)
     if isinstance(demand.wanted, AllocationFailure):
-        return [(np.ones(len(nodes), dtype=np.bool_), _status(demand.wanted))]
+        everywhere = np.ones(len(nodes), dtype=np.bool_) if members is None else members
+        return [(everywhere, _status(demand.wanted))]
     failed: list[tuple[int, fwk.Status | None]] = []
     timed_out: fwk.Status | None = None
-    deadline = claims.allocations.deadline()
-    for position, node in demand.offers.unanswered(nodes):
+    for position, node in demand.offers.unanswered(nodes, members):
         # Long searches on every node would delay other pods, so the pass has a time limit. Results are kept; the
         # next attempt continues with the remaining nodes.
-        if timed_out is None and claims.allocations.now() > deadline:
-            timed_out = _status(claims.allocations.allocator.timeout_on(node))
+        if timed_out is None and search.now() > deadline:
+            timed_out = _status(search.allocator.timeout_on(node))
         found = None if timed_out is not None else demand.offers.on(node, demand.wanted)
         if isinstance(found, AllocationFailure):
             failed.append((position, _status(found)))
@@ -149,10 +179,13 @@ def judge_nodes(claims: PodClaims, nodes: fwk.Nodes) -> list[tuple[fwk.Mask, fwk
         elif timed_out is not None:
             failed.append((position, timed_out))
     lacking = demand.offers.lacking(nodes)
+    if members is not None:
+        lacking &= members
     answers = [*_collect(nodes, failed), (lacking, CANNOT_ALLOCATE)]
     if any(item.claim.status.allocation is not None for item in claims.user):
+        settled = lacking if members is None else lacking | ~members
         rejected = {position for position, _ in failed}
-        rest = ((p, _reach(claims, n)) for p, n in nodes.infos() if not lacking[p] and p not in rejected)
+        rest = ((p, _reach(claims, n)) for p, n in nodes.infos() if not settled[p] and p not in rejected)
         answers += _collect(nodes, rest)
     return answers
 
@@ -170,7 +203,7 @@ def _status(found: AllocationFailure) -> fwk.Status:
     return unresolvable(found.text) if found.on_node else failure(found.text)
 
 
-def _collect(nodes: fwk.Nodes, answers: Iterable[tuple[int, fwk.Status | None]]) -> list[tuple[fwk.Mask, fwk.Status]]:
+def _collect(nodes: fwk.Nodes, answers: Iterable[tuple[int, fwk.Status | None]]) -> list[Answer]:
     masks: dict[fwk.Status, fwk.Mask] = {}
     for position, status in answers:
         if status is not None:

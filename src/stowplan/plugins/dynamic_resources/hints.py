@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from stowplan import api
 from stowplan import framework as fwk
 from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker, identity
-from stowplan.plugins.dynamic_resources.claims import resolve
+from stowplan.plugins.dynamic_resources.claims import may_use, resolve
 from stowplan.plugins.dynamic_resources.group_claims import GroupClaims
 
 
@@ -37,13 +37,15 @@ class Hints:
         self, pod: fwk.Pod, old: api.ResourceClaim | None, new: api.ResourceClaim
     ) -> fwk.QueueingHint:
         """Queue every pod after a deallocation; after other changes of a claim only the pods that use it."""
+        freed = old is not None and old.status.allocation is not None and new.status.allocation is None
+        # Thousands of pods may wait when a claim of another pod changes.
+        if not freed and not (may_use(pod, new) and (old is None or old.status != new.status)):
+            return fwk.QueueingHint.QueueSkip
         claims = resolve(pod, self._tracker, groups=self._groups)
         if isinstance(claims, fwk.Status):
             return fwk.QueueingHint.QueueSkip
-        freed = old is not None and old.status.allocation is not None and new.status.allocation is None
         own = any(identity(claim) == identity(new) for claim in claims)
-        changed = old is None or old.status != new.status
-        return fwk.QueueingHint.Queue if freed or (own and changed) else fwk.QueueingHint.QueueSkip
+        return fwk.QueueingHint.Queue if freed or own else fwk.QueueingHint.QueueSkip
 
     def after_pod_event(self, pod: fwk.Pod, old: fwk.Pod | None, new: fwk.Pod) -> fwk.QueueingHint:
         """Queue if the pod's status names the created claims now."""

@@ -66,10 +66,17 @@ class NodeOffers(KeptOnDemand):
         self.settle(slot)
         return found
 
-    def unanswered(self, nodes: fwk.Nodes) -> list[tuple[int, fwk.NodeInfo]]:
-        """The nodes without a result, with their positions."""
-        missing = set(self.unknown(nodes.slots()).tolist())
-        return [(position, info) for position, info in nodes.infos() if info.slot in missing] if missing else []
+    def unanswered(self, nodes: fwk.Nodes, among: fwk.Mask | None = None) -> list[tuple[int, fwk.NodeInfo]]:
+        """The nodes without a result, with their positions; with a mask, those of its nodes."""
+        unknown = ~self._known[nodes.index]
+        if nodes.holes is not None:
+            unknown[nodes.holes] = False
+        if among is not None:
+            unknown &= among
+        positions = np.flatnonzero(unknown)
+        found = zip(positions.tolist(), nodes.slots_at(positions).tolist(), strict=True)
+        infos = self.nodes.infos
+        return [(position, info) for position, slot in found if (info := infos[slot]) is not None]
 
     def lacking(self, nodes: fwk.Nodes) -> fwk.Mask:
         """The nodes that are known not to have enough devices."""

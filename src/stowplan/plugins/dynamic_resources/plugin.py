@@ -153,12 +153,7 @@ class DynamicResources(InTreePlugin):
         claims = self._claims(state, pod)
         if not claims or not isinstance(claims.allocations, NodeSearch):
             return fwk.no_scores(len(nodes))
-        if claims.special is None:
-            return claims.allocations.scores(nodes)
-        scores = np.zeros(len(nodes), dtype=np.int64)
-        for position, node in nodes.infos():
-            scores[position] = claims.allocations.score(node)
-        return scores
+        return claims.allocations.scores(nodes)
 
     def reserve(self, state: fwk.CycleState, pod: fwk.Pod, node_name: str) -> fwk.Status | None:
         claims = self._claims(state, pod)

@@ -252,7 +252,7 @@ class Profile:
         pod.template.derived[self] = (self.epoch, plan)
         if pod.template.large:
             return plan
-        self._plans[pod.template] = plan
+        self._plans[pod.template.base or pod.template] = plan
         if len(self._plans) > _MAX_PLANS:
             for template in sorted(self._plans, key=lambda template: self._plans[template].used)[: _MAX_PLANS // 8]:
                 del self._plans[template]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from stowplan import api
 from stowplan.cache import Cluster
-from stowplan.plugins.dynamic_resources.assume_cache import ClaimTracker, tracker_of
+from stowplan.plugins.dynamic_resources.assume_cache import SPECIAL_CLAIM, ClaimTracker, tracker_of
 
 DEVICE = ("d", "p", "x")
 
@@ -113,3 +113,31 @@ def test_claims_without_uid_go_by_their_names(cluster: Cluster) -> None:
         claim = version(1, device=name, uid="")
         cluster.put(replace(claim, metadata=replace(claim.metadata, name=name)))
     assert set(tracker_of(cluster).allocated.devices) == {("d", "p", "c"), ("d", "p", "d")}
+
+
+def special(name: str, uid: str, version: int = 1) -> api.ResourceClaim:
+    owner = api.OwnerReference(kind="Pod", name="p", uid=uid, controller=True)
+    marked = {SPECIAL_CLAIM: "true"}
+    meta = api.ObjectMeta(
+        name=name,
+        namespace="ns",
+        uid=name,
+        resource_version=str(version),
+        annotations=marked,
+        owner_references=(owner,),
+    )
+    return api.ResourceClaim(metadata=meta)
+
+
+def test_claims_for_extended_resources_are_found_by_their_pod(cluster: Cluster, tracker: ClaimTracker) -> None:
+    pods = {uid: cluster.pod(api.Pod(metadata=api.ObjectMeta(name="p", namespace="ns", uid=uid))) for uid in "xy"}
+    assert tracker.special(pods["x"]) is None
+    latest = special("a", "x", 2)
+    for claim in (special("a", "x"), latest, special("b", "y")):
+        cluster.put(claim)
+    assert tracker.special(pods["x"]) is latest
+    cluster.remove(latest)
+    assert tracker.special(pods["x"]) is None
+    assert tracker.special(pods["y"]) is not None
+    cluster.remove(special("b", "y"))
+    assert not tracker._special

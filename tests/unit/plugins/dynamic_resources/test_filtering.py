@@ -147,6 +147,38 @@ def test_extended_resources_are_served_by_devices_where_the_node_offers_none() -
     assert Cycle(requests={"example.com/fpga": "3"}).statuses() == {"a": CANNOT, "b": None}
 
 
+RESOURCES = tuple(f"example.com/r{number}" for number in range(10))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 9])
+@pytest.mark.parametrize("unbacked", [False, True], ids=["all backed", "one without a class"])
+def test_extended_resources_that_only_some_nodes_offer(count: int, unbacked: bool) -> None:
+    """Each resource is offered by every second node, by pairs of nodes, and so on; others have devices, or too few."""
+    names = RESOURCES[:count]
+    offers = [{name: "4" for bit, name in enumerate(names) if number >> bit & 1} for number in range(8)]
+    world = World([node(f"n{number}", extra=extra) for number, extra in enumerate(offers)])
+    for number, name in enumerate(names[1:] if unbacked else names):
+        meta, spec = {"name": f"class-{number}"}, {"extendedResourceName": name}
+        world.cluster.put(codec.convert(api.DeviceClass, {"metadata": meta, "spec": spec}))
+    for number in range(8):
+        devices = [device(f"d{i}") for i in range(number % 3)]
+        here = slice_(f"n{number}", *devices, pool=f"n{number}", nodeName=f"n{number}")
+        world.cluster.put(codec.convert(api.ResourceSlice, here))
+    plugin, wanting = world.plugin("DynamicResources"), world.pod(pod("p", requests=dict.fromkeys(names, "1")))
+    state, nodes = CycleState(), world.cluster.nodes.everything()
+    plugin.pre_filter(state, wanting, nodes)
+    rejected: dict[int, Any] = {}
+    for mask, status in plugin.filter_nodes(state, wanting, nodes):
+        rejected |= {position: status for position in mask.nonzero()[0].tolist() if position not in rejected}
+    for position, info in nodes.infos():
+        assert rejected.get(position) == plugin.filter(state, wanting, info), info.name
+    scores = plugin.score_nodes(state, wanting, nodes)
+    for position, info in nodes.infos():
+        assert position in rejected or scores[position] == plugin.score(state, wanting, info)
+    assert bool(rejected) is (count > unbacked)  # Without any class the plugin does nothing.
+    assert len(rejected) < 8 or unbacked or count == 9
+
+
 def test_alternatives_that_are_preferred_count() -> None:
     cycle = Cycle(claim([exactly(1, LARGE), exactly(1, SMALL)]))
     cycle.statuses()

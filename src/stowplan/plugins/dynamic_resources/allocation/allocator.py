@@ -15,6 +15,7 @@ from stowplan.cache import Store
 from stowplan.plugins.dynamic_resources.allocation.allocated import AllocatedState
 from stowplan.plugins.dynamic_resources.allocation.allocation_state import Picked
 from stowplan.plugins.dynamic_resources.allocation.features import ALL_FEATURES, AllocatorFeatures
+from stowplan.plugins.dynamic_resources.allocation.first_fit import first_fit
 from stowplan.plugins.dynamic_resources.allocation.inventory import Inventory
 from stowplan.plugins.dynamic_resources.allocation.requests import AllocationError, WantedClaim, prepare
 from stowplan.plugins.dynamic_resources.allocation.results import allocation
@@ -82,6 +83,10 @@ class Allocator:
         pools = self.inventory.pools(node)
         if isinstance(pools, str):
             return AllocationFailure(pools)
+        if all(claim.is_plain for claim in claims):
+            picked = first_fit(claims, pools, node, self.allocated)
+            if picked is not None:
+                return Solution(picked, tuple({} for _ in claims))
         deadline = self.clock() + self.timeout if self.timeout else None
         keeps = self._features.rules.keeps_alternative
         search = Search(claims, pools, node, self.allocated, deadline, self.clock, keeps_alternative=keeps)

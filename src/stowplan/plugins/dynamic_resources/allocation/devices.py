@@ -50,6 +50,7 @@ class PublishedDevice:
         "blocking",
         "consumes",
         "id",
+        "is_plain",
         "pool_id",
         "reach",
         "selectable",
@@ -77,6 +78,9 @@ class PublishedDevice:
             for name, counter in drawn.counters.items():
                 amounts[name] = amounts.get(name, 0) + parse(counter.value)
         self.reach = Reach(spec) if slice_.spec.per_device_node_selection else None
+        limited = any(capacity.request_policy is not None for capacity in spec.capacity.values())
+        self.is_plain = self.usable and not (self.shared or self.consumes or self.blocking or limited)
+        """Whether a request that selects it and names no capacity can have it unless it is in use."""
         self._cel: DeviceValue | None = None
         self._verdicts: dict[DeviceSelectorProgram, bool | str] = {}
 

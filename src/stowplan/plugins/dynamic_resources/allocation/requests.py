@@ -93,6 +93,8 @@ class WantedClaim:
     claim: api.ResourceClaim
     key: str
     requests: tuple[tuple[RequestedDevices, ...], ...] = field(default=())
+    is_plain: bool = False
+    """Whether each request takes a number of devices, and nothing depends on which ones."""
 
 
 def prepare(
@@ -117,7 +119,16 @@ def prepare(
         else:
             exactly = request.exactly or api.ExactDeviceRequest()
             requests.append((_wanted(key, request.name, "", exactly, classes, features),))
-    return WantedClaim(claim, key, tuple(requests))
+    return WantedClaim(claim, key, tuple(requests), _is_plain(claim, requests))
+
+
+def _is_plain(claim: api.ResourceClaim, requests: Sequence[Sequence[RequestedDevices]]) -> bool:
+    wanted = [alternatives[0] for alternatives in requests]
+    return (
+        not claim.spec.devices.constraints
+        and not any(each.parent or each.takes_all or each.admin or each.capacity for each in wanted)
+        and sum(each.spec.count for each in wanted) <= MAX_DEVICES
+    )
 
 
 def _has_capacity(request: api.DeviceRequest) -> bool:
