@@ -38,6 +38,9 @@ _encode = Encoder(order="deterministic").encode
 Claims = tuple[api.PodResourceClaimStatus, ...]
 
 _SHARED_METADATA = ("namespace", "generate_name", "creation_timestamp", "labels", "annotations", "owner_references")
+_COPIED = tuple(
+    name for name in PodTemplate.__slots__ if name not in ("__weakref__", "base", "claim_statuses", "first_details")
+)
 _UNREAD = api.Volume(name="")
 _NO_ANNOTATIONS: dict[str, str] = {}
 _NONE_LATEST: tuple[tuple[object, ...], PodTemplate] = ((), PodTemplate("", {}, api.PodSpec(), None, {}, (0, 0)))
@@ -172,7 +175,7 @@ class Templates:
         key = id(base), claims
         found = self._with_claims.get(key)
         if found is None:
-            found = base.with_claims(claims)
+            found = _with_claims(base, claims)
             self._with_claims.put(key, found)
         return found
 
@@ -185,6 +188,17 @@ class Templates:
     def _declared(self, annotations: Mapping[str, str]) -> dict[str, str]:
         keys = self._annotation_keys
         return {key: value for key, value in annotations.items() if keys is True or key in keys}
+
+
+def _with_claims(base: PodTemplate, claims: Claims) -> PodTemplate:
+    """A template that differs from its base in the names of the claims."""
+    template: PodTemplate = object.__new__(PodTemplate)
+    for name in _COPIED:
+        setattr(template, name, getattr(base, name))
+    template.claim_statuses, template.first_details, template.base = claims, None, base
+    if base.large:
+        template.derived, template.footprint = {}, None
+    return template
 
 
 def _shared_details(metadata: api.ObjectMeta, status: api.PodStatus, pod: Pod) -> PodDetails:

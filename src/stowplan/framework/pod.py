@@ -116,27 +116,12 @@ class PodTemplate:
         self.base: PodTemplate | None = None
         """Internal: the template of such pods before their claims are generated; None for that template itself."""
 
-    def with_claims(self, claim_statuses: tuple[PodResourceClaimStatus, ...]) -> PodTemplate:
-        """The template of such pods with generated claims."""
-        template: PodTemplate = object.__new__(PodTemplate)
-        for name in _COPIED:
-            setattr(template, name, getattr(self, name))
-        template.claim_statuses, template.first_details, template.base = claim_statuses, None, self
-        if self.large:
-            template.derived, template.footprint = {}, None
-        return template
-
     def derive(self, key: Hashable, make: Callable[[PodTemplate], T]) -> T:
         """The value of `make(self)`, computed once for each key."""
         value = self.derived.get(key, _MISSING)
         if value is _MISSING:
             value = self.derived[key] = make(self)
         return value  # type: ignore[no-any-return]
-
-
-_COPIED = tuple(
-    name for name in PodTemplate.__slots__ if name not in ("__weakref__", "base", "claim_statuses", "first_details")
-)
 
 
 class Pod:
