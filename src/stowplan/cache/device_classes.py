@@ -36,6 +36,7 @@ def backing_device_class(cluster: Cluster, resource: str) -> api.DeviceClass | N
 
 
 def _by_resource(classes: Store[api.DeviceClass]) -> ClassesByResource:
+    """The newest class of each extended resource, the first by name of equally old ones."""
     found: ClassesByResource = {}
     for each in sorted(classes, key=lambda c: c.metadata.name, reverse=True):
         resource = each.spec.extended_resource_name

@@ -1,7 +1,7 @@
 """First fit: the devices for claims whose requests take the first free devices that match.
 
 The search is the definition. Where nothing depends on the choice of devices and there are enough, its first path ends
-with these devices; the search takes five times as long to show it. Selectors are not evaluated here.
+with these devices; the search takes several times as long to show it. Selectors are not evaluated here.
 """
 
 from __future__ import annotations
