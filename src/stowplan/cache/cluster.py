@@ -15,7 +15,7 @@ from stowplan.cache.columns import Column, ScalarColumn
 from stowplan.cache.counts import SlotCounts
 from stowplan.cache.journal import Journal
 from stowplan.cache.large_templates import LargeTemplates
-from stowplan.cache.nodes import NodeTable
+from stowplan.cache.nodes import PODS_PER_HANDICAP, NodeTable
 from stowplan.cache.pod_group_states import PodGroupStates
 from stowplan.cache.ports import HostPort, PortTable, wanted_ports
 from stowplan.cache.selection import PodClass, PodSelector, Selection, carried_terms
@@ -291,18 +291,21 @@ class Cluster:
     def shift_settled(self, pod: Pod, info: NodeInfo, sign: int) -> None:
         """Put a pod on a node (sign 1) or take it off (sign -1) for real. For the cache and its trials."""
         self.shift(pod, info, sign, what_if=False)
+        slot, nodes = info.slot, self.nodes
         footprint: Footprint = pod.template.footprint
         if footprint.ports:
-            self.ports.shift(footprint.ports, info.slot, sign)
+            self.ports.shift(footprint.ports, slot, sign)
         if footprint.claims:
             self.shift_claims(footprint.claims, sign)
+        if not (nodes.pod_count.values[slot] + (sign < 0)) % PODS_PER_HANDICAP:
+            nodes.update_handicap(slot)
         priority = pod.template.priority
         left = self.priorities.get(priority, 0) + sign
         if left:
             self.priorities[priority] = left
         else:
             del self.priorities[priority]
-        self.nodes.log.append(info.slot)
+        nodes.log.append(slot)
 
     def shift_claims(self, claims: Iterable[str], sign: int) -> None:
         """A user of the claims came (sign 1) or left (sign -1)."""

@@ -22,7 +22,6 @@ from stowplan.evaluation.documents import cases_of
 from stowplan.evaluation.fields import id_of
 from stowplan.evaluation.group_evaluation import (
     FirstChoice,
-    FirstNode,
     LoadedGroup,
     evaluate_group,
     load_members,
@@ -175,8 +174,7 @@ class Evaluator:
                 raise InputError(f'no profile for schedulerName "{pod.spec.scheduler_name}"')
         for profile in profiles.values():
             profile.sampler = None
-            if case.ties == "name":
-                profile.ties = FirstNode(cluster.nodes, rng)
+            profile.ties.by_name = case.ties == "name"
         waiting = _load(case, cluster, None)
         members = load_members(case, cluster)
         _nominate(waiting, profiles, nominator)

@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stowplan.api.pod import FINISHED_PHASES
 from stowplan.api.pod_group import POD_GROUP_SCHEDULED
 from stowplan.cache import Cluster, Trial
@@ -29,7 +26,6 @@ from stowplan.framework import POD_GROUP_CYCLE, Pod, PodGroupInfo, Status
 from stowplan.framework.pod_group import group_name
 from stowplan.queue.nominator import Nominator
 from stowplan.runtime import Profile
-from stowplan.runtime.decide.ties import TIE_BITS, Ties
 from stowplan.runtime.groups import GroupCycle, GroupDecision
 from stowplan.runtime.groups.cycle import in_order
 from stowplan.runtime.groups.members import run_permit_at_once
@@ -68,14 +64,6 @@ class FirstChoice(random.Random):
 
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
         return 0 if stop is None else start
-
-
-class FirstNode(Ties):
-    """Of nodes with the same total, the first is chosen."""
-
-    @property
-    def noise(self) -> NDArray[np.int64]:
-        return np.full(self._nodes.capacity, (1 << TIE_BITS) - 1, dtype=np.int64)
 
 
 class LoadedGroup(NamedTuple):

@@ -43,6 +43,11 @@ class IdleCollector:
         self._collect = collect
         self._due = clock() + MIN_COLLECTION_INTERVAL_SECONDS
 
+    def seconds_left(self) -> float:
+        """Seconds until the next collection of an idle process is due. Without events nothing else would wake it, and
+        what the last ones left behind would stay."""
+        return max(0.0, self._due - self._clock())
+
     def run(self, *, idle: bool) -> None:
         """Collect, if it is time for it. Called often."""
         if self._clock() < (self._due if idle else self._due + MAX_BUSY_SECONDS):

@@ -91,7 +91,6 @@ class SchedulingLoop:
         self._collector = IdleCollector(self._free_unused)
         self._unsynced = set(kinds)
         self._wake = asyncio.Event()
-        self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
         self._problem: BaseException | None = None
         self._thread = threading.get_ident()
@@ -257,20 +256,19 @@ class SchedulingLoop:
         self._wake.set()
 
     async def _wait(self) -> None:
-        """Wait for a wake-up or the engine's next deadline."""
+        """Wait for a wake-up, the engine's next deadline or the next garbage collection."""
+        pause = self._collector.seconds_left()
         # Timers do not run while a cycle is suspended.
         deadline = None if self._engine.suspended else self._engine.next_deadline()
-        pause = inf if deadline is None else max(0.0, deadline - self._clock())
+        if deadline is not None:
+            pause = min(pause, max(0.0, deadline - self._clock()))
         if self._executor.waiting >= MAX_WAITING_WRITES:
             pause = min(pause, POLL_SECONDS)  # Status patches have no answer that would wake the loop.
-        if pause < inf:
-            self._timer = self._loop.call_later(pause, self._wake.set)
+        timer = self._loop.call_later(pause, self._wake.set)
         try:
             await self._wake.wait()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            timer.cancel()
 
 
 def _log_unhandled(kind: Kind, item: Any, error: Exception) -> None:

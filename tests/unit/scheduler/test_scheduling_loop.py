@@ -18,6 +18,7 @@ from stowplan.engine import Engine
 from stowplan.framework import Bind, CycleState, EmitEvent, Instruction, NodeInfo, PatchStatus, Plugin, Pod, Request
 from stowplan.framework.extender import CallExtender, Extender, Filtered
 from stowplan.plugins.registry import REGISTRY
+from stowplan.runtime import gc_tuning
 from stowplan.scheduler import scheduling_loop
 from stowplan.scheduler.plugin_calls import PluginCaller
 from stowplan.scheduler.scheduling_loop import SchedulingLoop
@@ -97,6 +98,18 @@ def test_nothing_is_scheduled_before_all_is_known() -> None:
         await until(lambda: executor.bound == {"p": "n"})
 
     scheduling(steps)
+
+
+def test_garbage_is_collected_when_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc_tuning, "MIN_COLLECTION_INTERVAL_SECONDS", 0.05)
+    freed: list[float] = []
+    engine = Engine(default_configuration(), REGISTRY, clock=time.time, rng=random.Random(0))
+    monkeypatch.setattr(engine, "free_unused", lambda: freed.append(time.monotonic()))
+
+    async def steps(host: SchedulingLoop, executor: FakeExecutor) -> None:
+        await until(lambda: len(freed) == 2)
+
+    scheduling(steps, engine=engine)
 
 
 def test_a_kind_that_cannot_be_had_is_not_waited_for_unless_nothing_goes_without() -> None:

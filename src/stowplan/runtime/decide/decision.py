@@ -139,7 +139,7 @@ class Decision:
 def best_slots(diagnosis: Diagnosis) -> Slots:
     """The feasible nodes with the highest total, the one that is chosen first."""
     best = diagnosis.feasible[diagnosis.total == diagnosis.total.max()]
-    ranks = diagnosis.profile.ties.noise[best]
+    ranks = diagnosis.profile.ties.bits(best)
     order: Slots = best[np.lexsort((best, -ranks))]
     return order
 

@@ -18,7 +18,7 @@ from stowplan.framework import Code, CycleState, Mask, NodeInfo, Nodes, Pod, Sco
 from stowplan.runtime.decide.filtering import passes_filter, passing_nodes
 from stowplan.runtime.decide.normalize import Normalized, Raw
 from stowplan.runtime.decide.scoring import Summed, run_pre_scores, score_of
-from stowplan.runtime.decide.ties import TIE_BITS, Ranks
+from stowplan.runtime.decide.ties import TIE_BITS, TIE_MASK, Ranks
 from stowplan.runtime.decide.token_filter import TokenFilter
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Plan(KeptBySlot[PlannedPod]):
     def totals(self, nodes: Nodes) -> Scores:
         """The kept totals of the nodes, without the scores that are normalised over the feasible nodes."""
         index = nodes.index
-        earned: Scores = ((self.key[index] - self._offset[index]) >> TIE_BITS).astype(np.int64)
+        earned: Scores = ((self.key[index] - self._offset[index] + TIE_MASK) >> TIE_BITS).astype(np.int64)
         earned += (self._node_ranks[index] >> TIE_BITS) - 1
         return earned
 
@@ -154,6 +154,7 @@ class Plan(KeptBySlot[PlannedPod]):
         # If node objects rule out most nodes, only the others are evaluated.
         self._open: Slots | None = view.slots if view.open * 2 < size else None
         self._node_ranks = view.ranks(self.profile.ties.noise, self.profile.rank_type)
+        self._handicap = self.profile.ties.handicap
         self.normalized = tuple([Normalized(*part) for part in view.normalized])
         earned = self._evaluate_all(state, pod)
         for part in self.token_filters:
@@ -220,12 +221,13 @@ class Plan(KeptBySlot[PlannedPod]):
             self._offset = self._offset + (scorer.spread(ok) << TIE_BITS).astype(self._node_ranks.dtype)
         self.key: Ranks = earned << TIE_BITS
         self.key += self._offset
+        self.key -= self._handicap[: self._size]
         self.key *= ok
         self._feasible_nodes = None
 
     def _earned(self, state: CycleState, pod: Pod, ok: Mask) -> Ranks:
         """The scores of scope node+pods for feasible nodes: taken from the ranks, or computed for nodes without one."""
-        earned: Ranks = (self.key - self._offset) >> TIE_BITS
+        earned: Ranks = (self.key - self._offset + TIE_MASK) >> TIE_BITS
         missing = np.flatnonzero(ok & (self.key == 0))
         if len(missing):
             earned[missing] = self._evaluate(state, pod, self.nodes.subset(missing, fleeting=True))[1]
@@ -242,6 +244,7 @@ class Plan(KeptBySlot[PlannedPod]):
                 ok = ok & part.ok.take(changed)
         ranks: Ranks = earned.astype(self.key.dtype, copy=False) << TIE_BITS
         ranks += self._offset.take(changed)
+        ranks -= self._handicap.take(changed)
         rejects = b"\0" in ok.tobytes()  # The fastest test of a short mask for a false value.
         if rejects:
             ranks *= ok
@@ -283,7 +286,7 @@ class Plan(KeptBySlot[PlannedPod]):
                 earned += weight * score(slot)
             for plugin, weight in self._unbound_scorers:
                 earned += weight * score_of(plugin, state, pod, self._info(slot))
-            self.key[slot] = (earned << TIE_BITS) + self._offset.item(slot)
+            self.key[slot] = (earned << TIE_BITS) + self._offset.item(slot) - self._handicap.item(slot)
         else:
             self.key[slot] = 0
         if ok == self.ok.item(slot):

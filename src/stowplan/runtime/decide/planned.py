@@ -157,7 +157,7 @@ class Planned:
                 raw = part.raw[index].copy()
                 total = total + part.over(raw, *nodes.extremes(raw))
             ranks: Ranks = total << TIE_BITS
-            ranks += self._profile.ties.noise[index]
+            ranks += self._profile.ties.bits(index)
         elif scorers:
             ranks = plan.key[index]
         else:

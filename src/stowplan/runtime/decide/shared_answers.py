@@ -112,7 +112,7 @@ class NodeView:
 
     def ranks(self, noise: Scores, kind: type[np.signedinteger[Any]]) -> Ranks:
         """The part of ranks that depends on node objects alone: the scores and 1, which makes ranks of feasible nodes
-        positive, with tie-breaking bits."""
+        positive, with the noise of ties."""
         if self._ranks is None:
             scores: Scores = np.ones(len(self.ok), dtype=np.int64)
             if self.score is not None:

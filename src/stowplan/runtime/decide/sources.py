@@ -186,6 +186,7 @@ class Shared:
         scaled: Ranks = total.astype(profile.rank_type, copy=False)
         ranks: Ranks = scaled << TIE_BITS
         ranks += nodes.read(base)
+        ranks -= nodes.read(profile.ties.handicap)
         return ranks
 
     def select_host(self, ranks: Ranks) -> int:

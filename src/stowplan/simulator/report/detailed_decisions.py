@@ -104,7 +104,7 @@ def _diagnosed(decision: Decision) -> Diagnosis:
 
 def _best(diagnosis: Diagnosis, count: int) -> NDArray[np.intp]:
     """Positions of the best nodes, best first; ties are broken as in the decision."""
-    ranks = (diagnosis.total << TIE_BITS) + diagnosis.profile.ties.noise[diagnosis.feasible]
+    ranks = (diagnosis.total << TIE_BITS) + diagnosis.profile.ties.bits(diagnosis.feasible)
     found = np.argpartition(-ranks, count)[:count] if len(ranks) > count else np.arange(len(ranks))
     best: NDArray[np.intp] = found[np.lexsort((found, -ranks[found]))]
     return best

@@ -522,7 +522,8 @@ class ScenarioSpec(ScenarioPart, frozen=True, kw_only=True):
     cycle: Time = 0
     """Simulated time that each scheduling attempt takes."""
     ties: Annotated[str, one_of("noise", "name")] = "noise"
-    """Which of equally good nodes is chosen: `noise`, by random numbers that the seed determines, or `name`."""
+    """Which of equally good nodes is chosen: the first by `name`, or with `noise` the one with the fewest pods (in
+    steps of four), and of those a random one, which the seed determines."""
     nodes: NodesSpec = NodesSpec()
     """The nodes at the start."""
     workloads: tuple[ScenarioWorkloadSpec, ...] = ()

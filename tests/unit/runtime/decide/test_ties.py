@@ -1,4 +1,4 @@
-"""Which of equal nodes is chosen is random, and stays so."""
+"""Of nodes with equal totals the one with the fewest pods is chosen, and of those a random one."""
 
 from collections import Counter
 
@@ -34,3 +34,21 @@ def test_a_record_names_all_that_tie() -> None:
     record = decision.record()
     assert sorted(record.tied) == ["a", "b"]
     assert record.tied[0] == record.node == decision.node_name
+
+
+def test_pods_that_score_all_nodes_equally_go_to_all_of_them() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"score": {"disabled": [{"name": "*"}]}}}],
+    }
+    nodes = [node(f"n{i}", cpu=100, pods=200) for i in range(5)]
+    world = World(nodes, config=config)
+    pods: Counter[str] = Counter()
+    for i in range(100):
+        newcomer = world.pod(pod(f"p{i}"))
+        decision = world.profile.decide(newcomer)
+        assert decision.node_name == world.profile.decide_afresh(newcomer).node_name
+        world.cluster.assume(newcomer, decision.node_name)
+        pods[decision.node_name] += 1
+    assert set(pods.values()) == {20}
