@@ -1,4 +1,6 @@
-"""HTTP client for lists, watches and rare requests, on aiohttp. Frequent writes use `write_client`.
+"""HTTP client for lists, watches and rare requests. Frequent writes use `write_client`.
+
+Lists and requests are made by aiohttp, which would take half of the CPU time of a watch: that is `watch_stream`.
 
 Upstream: k8s.io/client-go/rest/request.go
 """
@@ -10,13 +12,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 import aiohttp
 
 from stowplan.cluster.connection import Connection, LoginMethod
+from stowplan.cluster.dial import dial, keep_alive
 from stowplan.cluster.errors import ApiError, ConnectionFailedError, UntrustedServerError, parse_retry_after
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.tls_errors import tls_error_text
+from stowplan.cluster.watch_stream import WatchStream
 from stowplan.errors import os_error_text
 
 _MAX_RETRIES = 10
@@ -25,9 +30,6 @@ _MAX_RETRY_AFTER_SECONDS = 60.0
 _CONNECT_TIMEOUT_SECONDS = 30.0
 _READ_BUFFER_BYTES = 1 << 20
 _LOST = (aiohttp.ClientError, OSError)
-
-_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-"""TCP keepalive: a watch may be silent for long, so a lost server is detected by probes, after a minute."""
 
 
 class _Request(NamedTuple):
@@ -107,23 +109,40 @@ class Client:
         The iterator ends when the server ends the watch. Raises ConnectionFailedError if the connection breaks, or if
         nothing arrives for `silence` seconds.
         """
-        reply = await self._open(_Request("GET", path, params, None, "", silence))
-        if reply.status >= 300:
-            raise ApiError.from_reply(reply.status, await self._read(reply), reply.headers.get("Retry-After"))
+        target = f"{self.connection.prefix}{path}?{urlencode(params)}"
+        login = await self.connection.login()
+        stream = await self._stream(target, login, silence)
+        if stream.status == 401 and self.connection.invalidate(login):
+            stream.abort()
+            stream = await self._stream(target, await self.connection.login(), silence)
         try:
-            yield self._pieces(reply)
+            if stream.status >= 300:
+                content = b"".join([piece async for piece in self._pieces(stream)])
+                raise ApiError.from_reply(stream.status, content, stream.retry_after)
+            yield self._pieces(stream)
         finally:
-            _drop(reply)
+            stream.abort()
 
-    async def _pieces(self, reply: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        while True:
+    async def _stream(self, target: str, login: LoginMethod, silence: float) -> WatchStream:
+        """Send the request of a watch; returns when its status has arrived."""
+        timeout = min(_CONNECT_TIMEOUT_SECONDS, silence)
+        try:
+            stream = await dial(self.connection, login, lambda: WatchStream(silence), timeout)
             try:
-                piece = await reply.content.readany()
-            except _LOST as error:
-                raise self._failed(error) from error
-            if not piece:
-                return
-            yield piece
+                await stream.begin(target.encode("ascii"), self.connection.head(login))
+            except BaseException:
+                stream.abort()
+                raise
+        except OSError as error:
+            raise self._failed(error) from error
+        return stream
+
+    async def _pieces(self, stream: WatchStream) -> AsyncIterator[bytes]:
+        try:
+            while piece := await stream.read():
+                yield piece
+        except OSError as error:
+            raise self._failed(error) from error
 
     async def _read(self, reply: aiohttp.ClientResponse) -> bytes:
         """The whole body. After success the connection is reused."""
@@ -215,8 +234,5 @@ def _retry_after(reply: aiohttp.ClientResponse) -> float | None:
 def _make_socket(address: aiohttp.AddrInfoType) -> socket.socket:
     family, kind, protocol, _, _ = address
     made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE.items():
-        if hasattr(socket, name):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    keep_alive(made)
     return made

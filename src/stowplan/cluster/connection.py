@@ -92,6 +92,12 @@ class Connection:
         self._context: ssl.SSLContext | None = None
         self._made_of: tuple[bytes, Certificate | None] | None = None
 
+    def head(self, login: LoginMethod) -> bytes:
+        """The header lines that all requests have."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        headers = {"Host": f"{host}:{self.port}", "User-Agent": self.user_agent, **login.headers}
+        return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
+
     def current(self) -> LoginMethod | None:
         """The current login; None if `login` has to renew it first."""
         login = self._login

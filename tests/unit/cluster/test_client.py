@@ -1,15 +1,15 @@
 import asyncio
 import json
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.unit.cluster.scripted_tokens import Tokens
 from tests.unit.cluster.serving import serving
 
 from stowplan.cluster.client import Client
-from stowplan.cluster.connection import USER_AGENT, Connection, Identity
+from stowplan.cluster.connection import USER_AGENT, Connection
 from stowplan.cluster.credential_source import CredentialSource
 from stowplan.cluster.errors import ApiError, ConnectionFailedError, UntrustedServerError
 from stowplan.cluster.kubeconfig.credentials import StoredCredentials
@@ -23,16 +23,6 @@ class _Sleeps:
 
     async def __call__(self, seconds: float) -> None:
         self.seconds.append(seconds)
-
-
-class _Tokens:
-    renewable = True
-
-    def __init__(self, *tokens: str) -> None:
-        self._tokens: Iterator[str] = iter(tokens)
-
-    def obtain(self) -> Identity:
-        return Identity({"Authorization": f"Bearer {next(self._tokens)}"})
 
 
 def _status(code: int, reason: str, **headers: str) -> web.Response:
@@ -136,7 +126,7 @@ def test_a_refused_login_is_renewed_once(good: str, tokens: list[str]) -> None:
         return web.Response(body=b"in") if seen[-1] == f"Bearer {good}" else _status(401, "Unauthorized")
 
     async def main() -> bytes:
-        async with serving(handle, _Tokens(*tokens)) as client:
+        async with serving(handle, Tokens(*tokens)) as client:
             return await client.get("/x")
 
     if good == "two":
@@ -229,7 +219,7 @@ def test_a_redirect_is_not_followed() -> None:
         return web.Response(status=302, headers={"Location": "http://elsewhere.invalid/"})
 
     async def main() -> None:
-        async with serving(handle, _Tokens("one")) as client:
+        async with serving(handle, Tokens("one")) as client:
             await client.get("/x")
 
     with pytest.raises(ApiError, match="302"):

@@ -4,8 +4,8 @@ Belongs here: kept-alive connections with one request at a time, their pool, the
 HTTP permits. Requests and replies are bytes, outcomes are method calls on the loop's thread: no task, no future and
 no timer per request.
 Does not belong here: what is written and what a reply means (`cluster.wire`, `cluster.writes`), and reading: lists and
-watches use `cluster.client`, which is aiohttp.
-May import: `cluster`'s connection, rate limit and errors, and `errors`.
+watches use `cluster.client`.
+May import: `cluster`'s connection, dial, rate limit and errors, and `errors`.
 
 Reason for a client of its own: a binding costs 75 µs with aiohttp's client, about 5 µs with this one.
 """

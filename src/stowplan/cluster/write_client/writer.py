@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 
 from stowplan.cluster.connection import Connection, LoginMethod
+from stowplan.cluster.dial import dial
 from stowplan.cluster.errors import ClusterError, ConnectionFailedError, UntrustedServerError
 from stowplan.cluster.ratelimit import TokenBucket
 from stowplan.cluster.tls_errors import tls_error_text
-from stowplan.cluster.write_client.dial import dial
 from stowplan.cluster.write_client.http_connection import HttpConnection
 from stowplan.cluster.write_client.write_request import ClosedError, NotLeaderError, WriteRequest
 from stowplan.errors import os_error_text
@@ -191,7 +191,7 @@ class Writer:
 
     def _bytes_of(self, request: WriteRequest, login: LoginMethod) -> bytes:
         if login is not self._login:
-            self._login, self._head = login, self._head_for(login)
+            self._login, self._head = login, self._connection.head(login)
         body = request.body
         return _REQUEST % (
             request.method,
@@ -203,17 +203,6 @@ class Writer:
             len(body),
             body,
         )
-
-    def _head_for(self, login: LoginMethod) -> bytes:
-        """The header lines of all requests."""
-        connection = self._connection
-        host = f"[{connection.host}]" if ":" in connection.host else connection.host
-        headers = {
-            "Host": f"{host}:{connection.port}",
-            "User-Agent": connection.user_agent,
-            **login.headers,
-        }
-        return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
 
     def _within_rate(self, take_token: Callable[[], float]) -> bool:
         if self._token_timer is not None:

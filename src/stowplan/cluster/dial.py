@@ -9,30 +9,42 @@ import asyncio
 import base64
 import socket
 from collections.abc import Callable
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from stowplan.cluster.connection import Connection, LoginMethod
 from stowplan.cluster.errors import ConnectionFailedError
-from stowplan.cluster.write_client.http_connection import HttpConnection
 
 _MAX_REPLY_BYTES = 65536
 _DEFAULT_PROXY_PORT = 80
 
+_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+"""TCP keepalive: a watch may be silent for long, so a lost server is detected by probes, after a minute."""
 
-async def dial(
-    connection: Connection, login: LoginMethod, make: Callable[[], HttpConnection], timeout: float
-) -> HttpConnection:
+P = TypeVar("P", bound=asyncio.BaseProtocol)
+
+
+async def dial(connection: Connection, login: LoginMethod, make: Callable[[], P], timeout: float) -> P:
     """A new connection, with TLS if the login has a context. Raises OSError or ConnectionFailedError."""
     loop = asyncio.get_running_loop()
     name = (connection.server_name or connection.host) if login.tls is not None else None
     async with asyncio.timeout(timeout):
         if connection.proxy:
             tunnel = await _tunnel(connection.proxy, f"{_bracketed(connection.host)}:{connection.port}")
-            _, made = await loop.create_connection(make, sock=tunnel, ssl=login.tls, server_hostname=name)
+            transport, made = await loop.create_connection(make, sock=tunnel, ssl=login.tls, server_hostname=name)
         else:
             host, port = connection.host, connection.port
-            _, made = await loop.create_connection(make, host, port, ssl=login.tls, server_hostname=name)
+            transport, made = await loop.create_connection(make, host, port, ssl=login.tls, server_hostname=name)
+    keep_alive(transport.get_extra_info("socket"))
     return made
+
+
+def keep_alive(made: socket.socket) -> None:
+    """Let the kernel probe a silent connection."""
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 async def _tunnel(proxy: str, target: str) -> socket.socket:
