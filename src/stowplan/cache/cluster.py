@@ -246,7 +246,7 @@ class Cluster:
         t = pod.template
         detach_details(pod)
         made = self.templates.template(t.namespace, dict(pod.labels), t.spec, t.controller, t.annotations)
-        pod.template = self.templates.with_claims(made, t.claim_statuses) if t.claim_statuses else made
+        pod.template = self.templates.with_claims(made, t.spec.resource_claims, t.claim_statuses)
 
     @contextmanager
     def what_if(self) -> Iterator[Journal]:

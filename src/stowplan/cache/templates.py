@@ -35,13 +35,16 @@ _MAX_COMPARED_CHANGES = 4
 _encode = Encoder(order="deterministic").encode
 """Equal bytes for equal values, whatever the order of mappings; much cheaper to hash than the values."""
 
-Claims = tuple[api.PodResourceClaimStatus, ...]
+Claims = tuple[tuple[api.PodResourceClaim, ...], tuple[api.PodResourceClaimStatus, ...]]
+"""What names the claims of a pod: `spec.resource_claims` and `status.resource_claim_statuses`."""
 
 _SHARED_METADATA = ("namespace", "generate_name", "creation_timestamp", "labels", "annotations", "owner_references")
 _COPIED = tuple(
     name for name in PodTemplate.__slots__ if name not in ("__weakref__", "base", "claim_statuses", "first_details")
 )
 _UNREAD = api.Volume(name="")
+_NAMED = api.PodResourceClaim(resource_claim_name="")
+"""Stands for a claim that the spec names."""
 _NO_ANNOTATIONS: dict[str, str] = {}
 _NONE_LATEST: tuple[tuple[object, ...], PodTemplate] = ((), PodTemplate("", {}, api.PodSpec(), None, {}, (0, 0)))
 """In the form of `Templates._latest`: (what the latest template was made of, the template)."""
@@ -55,7 +58,7 @@ class Templates:
         self._counts_pod_level_status = release.has("InPlacePodLevelResourcesVerticalScaling")
         self._known: WeakTable[bytes, PodTemplate] = WeakTable()
         self._with_claims: WeakTable[tuple[int, Claims], PodTemplate] = WeakTable()
-        """Of pods with generated claims, by `id` of the base, which lives as long as they do."""
+        """Of pods with claims of their own, by `id` of the base, which lives as long as they do."""
         self._ignored = set(PER_REPLICA_LABELS)
         self.version = 0
         """Grows when a selector begins to read labels that existing templates leave out."""
@@ -98,8 +101,8 @@ class Templates:
                 controller = owner
                 break
         template = self.template(metadata.namespace, metadata.labels, spec, controller, metadata.annotations)
-        if spec.resource_claims and status.resource_claim_statuses:
-            template = self.with_claims(template, status.resource_claim_statuses)
+        if spec.resource_claims:
+            template = self.with_claims(template, spec.resource_claims, status.resource_claim_statuses)
         # Equal numbers mean equal labels: the template has all labels, or all but those of each replica.
         shared = len(metadata.labels) == len(template.labels)
         pod = Pod(
@@ -134,15 +137,18 @@ class Templates:
         controller: api.OwnerReference | None,
         annotations: Mapping[str, str],
     ) -> PodTemplate:
-        """The template of such pods without generated claims. Volumes whose source no plugin reads, such as the
-        projected token that has a different name in each pod, do not split templates."""
+        """The template of such pods without the names of their claims. Volumes whose source no plugin reads, such as
+        the projected token that has a different name in each pod, do not split templates."""
         if not self._ignored.isdisjoint(labels):
             labels = {key: value for key, value in labels.items() if key not in self._ignored}
         volumes = spec.volumes
         if volumes:
             volumes = _volumes_read(volumes)
-        if spec.node_name or volumes is not spec.volumes:
-            spec = replace(spec, node_name="", volumes=volumes)
+        claims = spec.resource_claims
+        if claims and not self._serves_plugins:
+            claims = tuple([_NAMED if claim.resource_claim_name else claim for claim in claims])
+        if spec.node_name or volumes is not spec.volumes or claims is not spec.resource_claims:
+            spec = replace(spec, node_name="", volumes=volumes, resource_claims=claims)
         owner = None if controller is None else (controller.api_version, controller.kind, controller.name)
         declared = self._declared(annotations) if self._annotation_keys else _NO_ANNOTATIONS
         parts = (spec, labels, namespace, owner, declared)
@@ -170,12 +176,19 @@ class Templates:
         self._latest = (parts, template)
         return template
 
-    def with_claims(self, base: PodTemplate, claims: Claims) -> PodTemplate:
-        """The template of pods of a template whose claims are generated."""
-        key = id(base), claims
+    def with_claims(
+        self,
+        base: PodTemplate,
+        claims: tuple[api.PodResourceClaim, ...],
+        statuses: tuple[api.PodResourceClaimStatus, ...],
+    ) -> PodTemplate:
+        """The template of the pods of a template with these claims."""
+        if not statuses and claims == base.spec.resource_claims:
+            return base
+        key = id(base), (claims, statuses)
         found = self._with_claims.get(key)
         if found is None:
-            found = _with_claims(base, claims)
+            found = _with_claims(base, claims, statuses)
             self._with_claims.put(key, found)
         return found
 
@@ -190,12 +203,18 @@ class Templates:
         return {key: value for key, value in annotations.items() if keys is True or key in keys}
 
 
-def _with_claims(base: PodTemplate, claims: Claims) -> PodTemplate:
+def _with_claims(
+    base: PodTemplate,
+    claims: tuple[api.PodResourceClaim, ...],
+    statuses: tuple[api.PodResourceClaimStatus, ...],
+) -> PodTemplate:
     """A template that differs from its base in the names of the claims."""
     template: PodTemplate = object.__new__(PodTemplate)
     for name in _COPIED:
         setattr(template, name, getattr(base, name))
-    template.claim_statuses, template.first_details, template.base = claims, None, base
+    template.claim_statuses, template.first_details, template.base = statuses, None, base
+    if claims != base.spec.resource_claims:
+        template.spec = replace(base.spec, resource_claims=claims)
     if base.large:
         template.derived, template.footprint = {}, None
     return template

@@ -53,9 +53,9 @@ class PodTemplate:
     Values that depend on the template alone (requests, compiled selectors, tolerations) are computed once and kept in
     `derived`. Templates compare by identity.
 
-    Pods whose claims are generated have a template each, since the claims have different names. These templates share
+    Pods with claims of their own have a template each, since the claims have different names. These templates share
     everything else with their `base`, also `derived` unless they are large: nothing in it may depend on
-    `claim_statuses`.
+    `claim_statuses`, or on the names in `spec.resource_claims` unless out-of-tree plugins run, which may read them.
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class PodTemplate:
         self.footprint: Any = None
         """Internal: the amounts that the cache adds to its columns for each such pod."""
         self.base: PodTemplate | None = None
-        """Internal: the template of such pods before their claims are generated; None for that template itself."""
+        """Internal: the template of such pods without the names of their claims; None for that template itself."""
 
     def derive(self, key: Hashable, make: Callable[[PodTemplate], T]) -> T:
         """The value of `make(self)`, computed once for each key."""

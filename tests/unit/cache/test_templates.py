@@ -186,6 +186,41 @@ def test_pods_with_generated_claims_differ_in_nothing_but_the_claims() -> None:
     assert footprint(first.template) is footprint(second.template) is footprint(base)
 
 
+def test_pods_that_name_claims_of_their_own_share_what_is_computed() -> None:
+    world = World([node("n")])
+    first, second, again, both = (
+        world.pod(pod(name, resourceClaims=[{"name": "gpu", "resourceClaimName": claim}, *more], status=status))
+        for name, claim, more, status in (
+            ("x", "a", [], {}),
+            ("y", "b", [], {}),
+            ("z", "a", [], {}),
+            (
+                "v",
+                "a",
+                CLAIMING["resourceClaims"],
+                {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "g"}]},
+            ),
+        )
+    )
+    assert first.template is again.template is not second.template
+    assert [claim.resource_claim_name for claim in second.spec.resource_claims] == ["b"]
+    assert first.template.base is second.template.base is not None
+    assert first.template.derived is second.template.derived
+    assert [claim.resource_claim_name for claim in both.spec.resource_claims] == ["a", None]
+    assert both.template.base is not None
+    assert both.template.base.base is None
+
+
+def test_out_of_tree_plugins_may_read_the_names_of_claims() -> None:
+    world = World()
+    world.cluster.templates.serve_plugins(frozenset())
+    first, second = (
+        world.pod(pod(name, resourceClaims=[{"name": "gpu", "resourceClaimName": name}])).template for name in "ab"
+    )
+    assert first.base is second.base is None
+    assert first.derived is not second.derived
+
+
 def test_claims_stay_with_a_pod_whose_template_is_made_again() -> None:
     world = World()
     waiting = world.pod(claiming("x", "a", labels={"app": "a", INDEX: "1"}))
