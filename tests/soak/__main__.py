@@ -30,8 +30,9 @@ SECOND_FAULT_PROBABILITY = 0.3
 RECOVERY_SECONDS = 90.0
 """Seconds after the last fault within which all pods have to be bound."""
 WARM_UP_MINUTES = 10.0
-REST_SECONDS = 2 * MIN_COLLECTION_INTERVAL_SECONDS
-"""Before the memory is measured: garbage collection, too, has to come round, also where it takes long."""
+REST_SECONDS = 5 * MIN_COLLECTION_INTERVAL_SECONDS
+"""Before the memory is measured: collections come round once or twice a minute, and ordinary pods that were created
+among hostile ones, each of which keeps an arena of 1 MiB, have to be replaced by others."""
 MAX_MEMORY_RATIO = 1.1
 """The memory of the scheduler that is never ended, at the end, in multiples of that after the warm-up."""
 
