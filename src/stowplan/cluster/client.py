@@ -1,6 +1,6 @@
 """HTTP client for lists, watches and rare requests. Frequent writes use `write_client`.
 
-Lists and requests are made by aiohttp, which would take half of the CPU time of a watch: that is `watch_stream`.
+Lists and other requests are made by aiohttp. Watches are read by `watch_stream`, with a third of the CPU time.
 
 Upstream: k8s.io/client-go/rest/request.go
 """
@@ -210,7 +210,9 @@ class Client:
         if text := tls_error_text(error):
             return ConnectionFailedError(f"{server}: {text}")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return ConnectionFailedError(f"{server}: {os_error_text(error.os_error)}")
+            error = error.os_error
+        if isinstance(error, OSError) and (text := os_error_text(error)):
+            return ConnectionFailedError(f"{server}: {text}")
         if isinstance(error, aiohttp.ClientHttpProxyError):  # Its text contains the proxy's URL and password.
             return ConnectionFailedError(f"{server}: the proxy refuses: {error.status} {error.message}")
         return ConnectionFailedError(f"{server}: {' '.join(str(error).split()) or type(error).__name__}")

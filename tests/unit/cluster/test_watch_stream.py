@@ -138,6 +138,16 @@ def test_a_slow_reader_slows_down_the_server() -> None:
     assert (sent, asyncio.run(main())[1]) == (64, 64_000_000)
 
 
+def test_a_server_that_is_not_there() -> None:
+    async def main() -> None:
+        client = Client(Connection("http://127.0.0.1:9", Tokens("t")))
+        async with client.open_watch("/x", {}, 5.0):
+            pass
+
+    with pytest.raises(ConnectionFailedError, match=r"^http://127\.0\.0\.1:9: Connection refused$"):
+        asyncio.run(main())
+
+
 @pytest.mark.parametrize(("good", "problem"), [(b"two", ""), (b"three", "Unauthorized")])
 def test_a_refused_login_is_renewed_once(good: bytes, problem: str) -> None:
     async def script(head: bytes, writer: asyncio.StreamWriter) -> None:
