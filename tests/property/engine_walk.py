@@ -246,8 +246,10 @@ class EngineWalk:
                 continue
             if self.world.version != version:
                 version, idle = self.world.version, 0
-            if not self._waits_for_time() or (idle > 6 and not self.engine.attempts):
+            if not self._waits_for_time():
                 return
+            if idle > 6 and not self.engine.attempts and not any(self.state.queue.throttled):
+                return  # Pods that fail with errors are tried for ever.
             idle += 1
             due = self.host.next_deadline()
             assert due is not None

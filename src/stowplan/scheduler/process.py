@@ -30,7 +30,7 @@ from stowplan.runtime import Factory, enable_everywhere
 from stowplan.scheduler.dumper import dump
 from stowplan.scheduler.monitoring import Monitor
 from stowplan.scheduler.scheduler import Scheduler, SchedulerSettings, now
-from stowplan.scheduler.server_facts import find_server, wait_for_server
+from stowplan.scheduler.server_discovery import find_server, wait_for_server
 from stowplan.serving.event_loop import run_on_fastest_loop
 from stowplan.serving.open_files import raise_open_files_limit
 

@@ -12,7 +12,7 @@ from tests.unit.cluster.serving import Handler, serving
 from stowplan.cluster.discovery import ServerFacts
 from stowplan.config.releases import RELEASES
 from stowplan.errors import ConfigError
-from stowplan.scheduler.server_facts import find_server
+from stowplan.scheduler.server_discovery import find_server
 
 
 def answering(version: str, *served: str, status: int = 200) -> Handler:
