@@ -125,11 +125,13 @@ class _EventHints:
         if not rejectors and not pending_plugins:
             return QueueingStrategy.AfterBackoff
         strategy = QueueingStrategy.Skip
+        # A hint about a large pod costs as much as an attempt, and only attempts are charged to the namespace.
+        large = info.pod.template.large
         for plugin, hint in self._registered:
             pending = plugin in pending_plugins
             if not pending and (strategy is not QueueingStrategy.Skip or plugin not in rejectors):
                 continue
-            if hint is None or self._run(plugin, hint, info.pod):
+            if hint is None or large or self._run(plugin, hint, info.pod):
                 if pending:
                     return QueueingStrategy.Immediately
                 strategy = QueueingStrategy.AfterBackoff

@@ -71,6 +71,14 @@ def test_wildcards_are_for_all_or_for_one_pod(event: ClusterEvent, new: Any, str
     assert TABLE.worth_retrying(unit("Never", pending=("Always",)), event, None, new) is strategy
 
 
+def test_hints_are_not_asked_about_large_pods() -> None:
+    large = make_pod("p", nodeSelector={f"key-{number}": "value" for number in range(2_000)})
+    assert large.template.large
+    for rejector, strategy in (("Never", AfterBackoff), ("Broken", AfterBackoff), ("Unknown", Skip)):
+        info = QueuedPodInfo(large, 0.0, unschedulable_plugins={rejector})
+        assert TABLE.worth_retrying(info, NODE_ADD, None, None) is strategy
+
+
 def test_a_hint_that_fails_is_told(caplog: pytest.LogCaptureFixture) -> None:
     TABLE.worth_retrying(unit("Broken"), NODE_ADD, None, "node")
     (message,) = caplog.messages
