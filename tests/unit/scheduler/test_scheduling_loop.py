@@ -107,7 +107,7 @@ def test_garbage_is_collected_when_nothing_happens(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(engine, "free_unused", lambda: freed.append(time.monotonic()))
 
     async def steps(host: SchedulingLoop, executor: FakeExecutor) -> None:
-        await until(lambda: len(freed) == 2)
+        await until(lambda: len(freed) == 1)
 
     scheduling(steps, engine=engine)
 
