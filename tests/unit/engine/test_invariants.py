@@ -113,6 +113,9 @@ SABOTAGE: dict[str, Callable[[Host], object]] = {
     "node a: cpu is 2000 (7.0)": lambda host: host.engine.cluster.nodes.requested["cpu"].array.__setitem__(
         slot(host), 7.0
     ),
+    "node a: its handicap is 128, but its pods come to 0": lambda host: host.engine.cluster.nodes.handicap.put(
+        slot(host), 128
+    ),
     "node a: pods is 4 (4.0), but its pods come to 3": lambda host: host.engine.cluster.nodes.pod_count.set(
         slot(host), 4
     ),

@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 from stowplan.cache import Cluster, Footprint, SlotCounts
 from stowplan.cache.device_classes import backing_device_class
+from stowplan.cache.nodes import HANDICAP, HANDICAP_LIMIT, PODS_PER_HANDICAP
 from stowplan.cache.ports import ANY_IP, HostPort
 from stowplan.cache.requests import is_extended_resource
 from stowplan.framework import NodeInfo, Pod
@@ -53,6 +54,9 @@ class Accounting:
             kept = column.values[slot]
             if kept != amount or column.array[slot] != float(kept):
                 yield f"node {info.name}: {name} is {kept} ({column.array[slot]}), but its pods come to {amount}"
+        handicap = len(info.pods) // PODS_PER_HANDICAP * HANDICAP & HANDICAP_LIMIT
+        if nodes.handicap[slot] != handicap:
+            yield f"node {info.name}: its handicap is {nodes.handicap[slot]}, but its pods come to {handicap}"
 
     def _wrong_residents(self) -> Iterator[str]:
         cluster = self._cluster
