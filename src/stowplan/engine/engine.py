@@ -196,6 +196,8 @@ class Engine:
         queued = self._cycles.last
         if seconds >= CHARGED_ATTEMPT_SECONDS and queued is not None:
             waits = self._state.queue.charge(queued.pod.namespace, seconds)
+            if queued.pod.template.large:
+                self._state.queue.note_cost(queued, seconds)
             if seconds >= EXPENSIVE_ATTEMPT_SECONDS:
                 self._state.observer.attempt_expensive(queued, seconds, waits)
 

@@ -48,6 +48,8 @@ class QueuedPodInfo:
     """The circuit of an extender that was open, and the attempt that ended for it."""
     backoff_expiration: float | None = None
     """The whole second in which the backoff ends; None until it is computed."""
+    cost: float = 0.0
+    """Seconds that the last attempt took, if the pod is large: it backs off in proportion to them."""
     unschedulable_plugins: Set[str] = _NO_PLUGINS
     """Plugins that rejected the pod in its last attempt, or that gate it."""
     pending_plugins: Set[str] = _NO_PLUGINS

@@ -12,10 +12,15 @@ from stowplan.framework import QueuedPodInfo
 from stowplan.queue.heap import PodHeap, SortKey
 
 _MAX_DOUBLINGS = 62
+_SECONDS_PER_COST = 100.0
+"""A large pod is queued by every event that may concern it. So each takes at most one per cent of the loop's time."""
+_MAX_COST_SECONDS = 300.0
+"""After which pods that no event wakes are tried again."""
 
 
 class BackoffQueue:
-    """Two heaps: rejected pods may be popped before their backoff ends, pods whose attempt met an error may not.
+    """Two heaps: rejected pods may be popped before their backoff ends; pods whose attempt met an error may not, nor
+    large pods, whose attempt would delay the pods that come meanwhile.
 
     Expirations are truncated to whole seconds: all pods of the same second leave together, and the active queue orders
     them.
@@ -33,13 +38,13 @@ class BackoffQueue:
         self._initial_seconds = initial_seconds
         self._max_seconds = max_seconds
         self.rejected = PodHeap(lambda info: (self.expiration(info), *key(info)), tickets)
-        self.failed = PodHeap(lambda info: (self.expiration(info),), tickets)
+        self.not_early = PodHeap(lambda info: (self.expiration(info),), tickets)
 
     def __len__(self) -> int:
-        return len(self.rejected) + len(self.failed)
+        return len(self.rejected) + len(self.not_early)
 
     def push(self, info: QueuedPodInfo) -> None:
-        (self.rejected if info.rejected else self.failed).push(info)
+        (self.rejected if info.rejected and not info.cost else self.not_early).push(info)
 
     def expiration(self, info: QueuedPodInfo) -> float:
         """The last second in which the pod still waits."""
@@ -48,7 +53,10 @@ class BackoffQueue:
             return -inf
         if info.backoff_expiration is None:
             duration = self._initial_seconds * 2.0 ** min(count - 1, _MAX_DOUBLINGS)
-            info.backoff_expiration = floor(info.timestamp + min(duration, self._max_seconds))
+            duration = min(duration, self._max_seconds)
+            if info.cost:
+                duration = max(duration, min(info.cost * _SECONDS_PER_COST, _MAX_COST_SECONDS))
+            info.backoff_expiration = floor(info.timestamp + duration)
         return info.backoff_expiration
 
     def holds(self, info: QueuedPodInfo) -> bool:
@@ -63,7 +71,7 @@ class BackoffQueue:
     def take_completed(self) -> list[QueuedPodInfo]:
         """Remove and return all pods whose backoff has ended."""
         completed = []
-        for heap in (self.rejected, self.failed):
+        for heap in (self.rejected, self.not_early):
             while (info := heap.peek()) is not None and not self.holds(info):
                 heap.pop()
                 completed.append(info)
@@ -71,7 +79,7 @@ class BackoffQueue:
 
     def next_completion(self) -> float:
         """When the next backoff ends; infinite without any pod."""
-        rejected, failed = self.rejected.peek(), self.failed.peek()
-        if rejected is None and failed is None:  # Asked for at every step of a simulation.
+        rejected, other = self.rejected.peek(), self.not_early.peek()
+        if rejected is None and other is None:  # Asked for at every step of a simulation.
             return inf
-        return min(self.expiration(info) + 1 for info in (rejected, failed) if info is not None)
+        return min(self.expiration(info) + 1 for info in (rejected, other) if info is not None)

@@ -69,6 +69,10 @@ class NamespaceThrottle:
         self._unopposed: QueuedPodInfo | None = None
         """The pod popped last, if it was popped unopposed."""
 
+    @property
+    def limits(self) -> bool:
+        return bool(self._share)
+
     def __len__(self) -> int:
         return sum(map(len, self._held.values()))
 

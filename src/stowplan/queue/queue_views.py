@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (PendingPods)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from stowplan.framework import QueuedPodInfo
 from stowplan.queue.backoff_queue import BackoffQueue
@@ -56,17 +56,17 @@ class QueueViews:
 
     def next_to_return(self, count: int) -> list[QueuedPodInfo]:
         """The first pods in backoff, in the order in which their backoff ends, and pods of throttled namespaces."""
-        found = list(each_pod([*self._backoff.rejected.first(count), *self._backoff.failed.first(count)]))
+        found = list(each_pod([*self._backoff.rejected.first(count), *self._backoff.not_early.first(count)]))
         found.sort(key=self._backoff.expiration)
         return [*found, *islice(self._throttle, count)][:count]
 
     @property
     def backoff(self) -> Iterator[QueuedPodInfo]:
-        return each_pod(self._backoff.rejected)
+        return chain(each_pod(self._backoff.rejected), (info for info in self._backoff.not_early if info.rejected))
 
     @property
     def error_backoff(self) -> Iterator[QueuedPodInfo]:
-        return iter(self._backoff.failed)
+        return (info for info in self._backoff.not_early if not info.rejected)
 
     @property
     def throttled(self) -> Iterator[QueuedPodInfo]:

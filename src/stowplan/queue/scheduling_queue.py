@@ -138,7 +138,7 @@ class SchedulingQueue(QueueViews):
 
     def pop(self) -> QueuedPodInfo | None:
         """The next pod to try; it is in flight until `done`. If no pod is active, rejected pods are tried before their
-        backoff ends, but not pods whose attempt met an error.
+        backoff ends, but not pods whose attempt met an error, nor large pods whose attempt was costly.
 
         A batch is not in flight, and stays until the caller refuses it (`refuse_batch`) or has taken all its pods
         (`pop_first`)."""
@@ -160,6 +160,7 @@ class SchedulingQueue(QueueViews):
                 continue
             del self._infos[uid]
             info.attempts += 1
+            info.cost = 0.0
             if uid not in self._in_flight:
                 self._in_flight.enter(info)
                 return info
@@ -321,6 +322,11 @@ class SchedulingQueue(QueueViews):
         """The attempt of the pod popped last was expensive; returns how long pods of its namespace have to wait."""
         return self._throttle.charge(namespace, seconds, self._clock())
 
+    def note_cost(self, info: QueuedPodInfo, seconds: float) -> None:
+        """The attempt of a large pod took this long."""
+        if self._throttle.limits:
+            info.cost = seconds
+
     # Events
 
     def release(self, uid: str) -> None:
@@ -343,7 +349,7 @@ class SchedulingQueue(QueueViews):
 
     def activate_spared(self, circuit: Hashable, limit: int | None = None) -> None:
         """Move the pods whose last attempt ended for this circuit, or some of them, to the active queue."""
-        waiting = chain(self._backoff.failed, self._unschedulable)
+        waiting = chain(self._backoff.not_early, self._unschedulable)
         spared = (info.pod for info in waiting if info.spared == (circuit, info.attempts))
         self.activate(list(islice(spared, limit)))
 
@@ -408,9 +414,9 @@ class SchedulingQueue(QueueViews):
             return "gated" if info.gated else "unschedulable", info
         if holder is self._active:
             return "active", info
-        if holder is self._backoff.rejected:
-            return "backoff", info
-        return "error_backoff" if holder is self._backoff.failed else "throttled", info
+        if holder is self._backoff.rejected or holder is self._backoff.not_early:
+            return "backoff" if info.rejected else "error_backoff", info
+        return "throttled", info
 
     def retry_deadline(self, info: QueuedPodInfo) -> float:
         """When the unschedulable timeout requeues an unschedulable pod."""

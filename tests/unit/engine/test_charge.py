@@ -171,3 +171,14 @@ def test_work_after_an_extender_answered_counts_too() -> None:
     host.clock.now += 60.0  # waiting is not charged
     host.do(request, extender.answer(request))
     assert observer.seen == [("p", 0.5, round((0.5 - BURST_SECONDS) / SHARE, 3))]
+
+
+@pytest.mark.parametrize(("share", "attempts"), [(SHARE, range(3, 6)), (0.0, range(30, 400))])
+def test_large_pods_wait_in_proportion_to_their_cost(share: float, attempts: range) -> None:
+    """Events wake them without a hint. Each attempt takes a second, so the next one comes after 100 s."""
+    selector = {f"key-{number}": "value" for number in range(2_000)}
+    host = CostlyHost(*hostile_pods(1, nodeSelector=selector), share=share, check_invariants=False)
+    for second in range(350):
+        host.put(node("n", pods=100_000, labels={"second": str(second)}))
+        host.run(1.0)
+    assert len(host.tried) in attempts

@@ -99,7 +99,7 @@ def test_order_is_second_then_queue_sort_for_rejected_units_alone() -> None:
         backoff.push(unit(name, rejections=rejections, at=at, priority=priority))
         backoff.push(unit(f"{name}-failed", errors=rejections, at=at, priority=priority))
     assert names(backoff.rejected) == ["d", "b", "a", "c"]
-    assert names(backoff.failed) == ["a-failed", "b-failed", "d-failed", "c-failed"]
+    assert names(backoff.not_early) == ["a-failed", "b-failed", "d-failed", "c-failed"]
     assert len(backoff) == 8
 
 
