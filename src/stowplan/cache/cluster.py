@@ -37,9 +37,11 @@ Deltas = list[tuple[Column, int]]
 class Footprint:
     """The amounts that each pod of a template adds to the columns, computed once."""
 
-    __slots__ = ("claims", "deltas", "pod_class", "ports", "scalars", "terms")
+    __slots__ = ("claims", "deltas", "on_nodes", "pod_class", "ports", "scalars", "terms")
 
     def __init__(self, cluster: Cluster, template: PodTemplate) -> None:
+        self.on_nodes = 0
+        """The number of pods on nodes that count by it."""
         self.deltas, self.scalars = cluster.deltas(template.requests, template.non_zero_requests)
         self.pod_class: PodClass = cluster.selection.class_of(template.namespace, template.labels)
         self.terms: list[SlotCounts] = [cluster.selection.term_counts(kind) for kind in carried_terms(template)]
@@ -293,6 +295,7 @@ class Cluster:
         self.shift(pod, info, sign, what_if=False)
         slot, nodes = info.slot, self.nodes
         footprint: Footprint = pod.template.footprint
+        footprint.on_nodes += sign
         if footprint.ports:
             self.ports.shift(footprint.ports, slot, sign)
         if footprint.claims:
@@ -345,7 +348,7 @@ def _forget_derived(template: PodTemplate) -> None:
     """What is needed again is computed again. The counts of terms stay as long as such a pod is on a node."""
     template.derived.clear()
     footprint: Footprint | None = template.footprint
-    if footprint is not None and not footprint.pod_class.on_nodes:
+    if footprint is not None and not footprint.on_nodes:
         template.footprint = None
 
 

@@ -119,11 +119,6 @@ class PodClass:
         self.terminating_by_slot: dict[int, int] = {}
         self._max_selectors = self._max_terms = _MIN_SWEPT_ENTRIES
 
-    @property
-    def on_nodes(self) -> bool:
-        """Whether any pod of this class is on a node."""
-        return bool(self.by_slot or self.terminating_by_slot)
-
     def select(self, selector: PodSelector, counts: SlotCounts) -> None:
         """Add a selector that matches pods of this class."""
         self.selectors.append((selector, ref(counts)))

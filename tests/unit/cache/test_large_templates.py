@@ -54,9 +54,10 @@ def test_templates_that_are_gone_do_not_count(monkeypatch: pytest.MonkeyPatch) -
     assert forgotten == []
 
 
-def test_a_pending_pod_keeps_nothing_but_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("running", [(), (pod("of-equal-labels", on="a"),)])
+def test_a_pending_pod_keeps_nothing_but_itself(monkeypatch: pytest.MonkeyPatch, running: tuple[Json, ...]) -> None:
     monkeypatch.setattr(large_templates, "BUDGET_BYTES", LARGE_TEMPLATE_BYTES)
-    host = Host(node("a"), large("p"))
+    host = Host(node("a"), *running, large("p"))
     (pending,) = host.engine.pending.values()
     assert pending.pod.template.encoded_bytes > LARGE_TEMPLATE_BYTES
     assert PodTerms not in pending.pod.template.derived
